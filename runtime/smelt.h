@@ -421,6 +421,18 @@ typedef struct smelt_batch_options {
    * plan has the entry "mixed_pages" or "tiled_pages", one run can read prompts and generate tokens. By
    * default the run then reads one token of each running request, and as many prompt tokens as fit. */
   size_t chunk;
+  /* Maximum number of draft tokens per request and step; 0: no drafts. A draft is a guess of the next tokens,
+   * which the batch finds as an earlier occurrence of the text's last tokens. One step checks all tokens of a
+   * draft, and the results of a request are the same as without drafts. With drafts the host samples all
+   * tokens. Requires: the plan has the entry "mixed_pages" or "tiled_pages". */
+  size_t draft;
+  /* 1 + the number of steps that may be in progress while the host processes the tokens of an earlier step;
+   * 0: a default, which is one step on a GPU and none on a CPU. The number has an effect while the plan
+   * samples all tokens. */
+  size_t ahead;
+  int32_t prepares; /* 1: smelt_batch_create runs all sizes of runs, so that no request waits for it */
+  int32_t no_shared_prefixes; /* 1: equal beginnings of prompts are read for each request */
+  int32_t host_samples;       /* 1: the host samples, even if the plan has an entry that samples */
 } smelt_batch_options;
 
 /* Creates a batch. `options` may be null. The number of slots is limited by the plan's bound of the batch
@@ -430,6 +442,35 @@ smelt_status smelt_batch_create(smelt_session* session, const smelt_batch_option
                                 smelt_batch** batch);
 /* Frees the batch, and drops requests that have not ended. */
 void smelt_batch_free(smelt_batch* batch);
+
+typedef struct smelt_batch_limits {
+  size_t struct_size;
+  int64_t vocabulary; /* number of token ids */
+  size_t capacity;    /* maximum number of tokens of a request: the prompt and all new tokens but the last */
+  size_t most_requests; /* maximum number of requests that run or wait */
+} smelt_batch_limits;
+
+smelt_status smelt_batch_get_limits(const smelt_batch* batch, smelt_batch_limits* limits);
+
+/* Present numbers of requests and pages, and totals since the batch was created. */
+typedef struct smelt_batch_counts {
+  size_t struct_size;
+  size_t slots, running, waiting; /* slots, and requests that have one or wait for one */
+  uint64_t steps;                 /* calls of smelt_batch_step that had work */
+  uint64_t prompt_tokens;         /* prompt tokens that were read; not those that were found in the caches */
+  uint64_t new_tokens;
+  uint64_t plan_tokens;                     /* those of the new tokens that the plan has sampled */
+  uint64_t draft_tokens, kept_draft_tokens; /* draft tokens that were read; those of them that were sampled */
+  uint64_t ended, cancelled, failed;        /* requests, by their ends */
+  uint64_t weights_version, weight_updates; /* version of the weights, and the number of their updates */
+  int64_t cache_bytes;                      /* memory of the caches */
+  /* Pages of the caches: all of them, those of running requests, those of several requests, and those that
+   * are kept for later prompts. All are 0 if the caches are not in pages. */
+  size_t pages, used_pages, shared_pages, kept_pages;
+  uint64_t found_pages; /* pages that prompts have found in the caches and not read; a total */
+} smelt_batch_counts;
+
+smelt_status smelt_batch_get_counts(const smelt_batch* batch, smelt_batch_counts* counts);
 
 typedef struct smelt_request {
   size_t struct_size;
@@ -442,9 +483,21 @@ typedef struct smelt_request {
   const char* const* stop;          /* null-terminated texts that end the request; they need a tokenizer */
   size_t stop_count;
   int32_t log_probabilities; /* 1: report the log-probabilities of new tokens */
+  /* Number of the sequence: a request gets the random numbers that smelt_generate uses for the sequence with
+   * this index. With the same seed (an option), requests with different indices are independent. */
+  size_t index;
+  size_t best; /* number of most probable tokens that are reported with each new token */
+  /* A JSON object with one member that specifies the text, as in requests to the server: response_format,
+   * structured_outputs, guided_json, guided_regex, guided_choice or guided_grammar. Only tokens that fit the
+   * specification are then sampled. It needs a tokenizer. Null: any text. */
+  const char* specification;
+  size_t prompt_best; /* number of most probable tokens that are reported with each token of the prompt */
+  int32_t prompt_log_probabilities; /* 1: report the log-probabilities of the prompt's tokens */
+  int32_t priority;                 /* requests with a smaller number start first; those that run go on */
 } smelt_request;
 
-/* Adds a request to the queue, and sets *id, which is never 0. Requests start in the order of these calls.
+/* Adds a request to the queue, and sets *id, which is never 0. Requests of one priority start in the order of
+ * these calls.
  * Returns SMELT_INVALID_ARGUMENT if the request can never run, and SMELT_UNAVAILABLE if the queue is full and
  * the call may succeed later. The memory of the request may be freed after the call. */
 smelt_status smelt_batch_submit(smelt_batch* batch, const smelt_request* request, uint64_t* id);
@@ -472,15 +525,62 @@ typedef struct smelt_progress {
   const char* text;               /* new text in whole characters, without the stop text; null-terminated */
   size_t bytes;                   /* length of `text`, without the null */
   smelt_finish finish;
-  const char* error; /* "" unless finish is SMELT_FINISH_FAILED */
+  const char* error;         /* "" unless finish is SMELT_FINISH_FAILED */
+  size_t prompt_count;       /* tokens of the prompt whose log-probabilities have become known */
+  int32_t has_begun;         /* 1: the request has left the queue since the last poll */
+  int32_t is_requests_fault; /* 1: the request has failed because of its own options */
 } smelt_progress;
 
 /* Reports the progress of a request. The call that reports its end removes the request: later calls with its
  * id return SMELT_INVALID_ARGUMENT. */
 smelt_status smelt_batch_poll(smelt_batch* batch, uint64_t id, smelt_progress* progress);
+/* A token of the last poll. Its arrays are valid until the next smelt_batch_poll. */
+typedef struct smelt_batch_token {
+  size_t struct_size;
+  int32_t id;
+  int32_t has_log_probability; /* 0: not requested, or of the first token of a prompt, which has none */
+  float log_probability;       /* from the unmodified logits */
+  int32_t reserved;            /* 0 */
+  const int32_t* best_ids;     /* `best_count` most probable tokens, the most probable one first */
+  const float* best_log_probabilities;
+  size_t best_count;
+  size_t rank;              /* of a token of a prompt: 1 if it is the most probable one; else 0 */
+  uint64_t weights_version; /* version of the weights that computed the log-probabilities */
+} smelt_batch_token;
+
+/* Set *token to new token `index`, or token `index` of the prompt, of the progress that the last
+ * smelt_batch_poll of the batch has reported. */
+smelt_status smelt_batch_polled_token(const smelt_batch* batch, size_t index, smelt_batch_token* token);
+smelt_status smelt_batch_polled_prompt_token(const smelt_batch* batch, size_t index,
+                                             smelt_batch_token* token);
 /* Ends a request that has not ended. Its slot becomes free, and the next smelt_batch_poll reports its end. An
  * unknown id is ignored. */
 smelt_status smelt_batch_cancel(smelt_batch* batch, uint64_t id);
+
+typedef struct smelt_weight_update {
+  size_t struct_size;
+  uint64_t version; /* number that results and counts report for the new weights; 0: one more than before */
+  /* 0: beginnings of prompts that the previous weights have read are read again for later prompts. 1: later
+   * prompts use keys and values of the previous weights. */
+  int32_t keeps_prefixes;
+  /* 0: running requests go on with the new weights, after the keys and values that the previous weights have
+   * computed. 1: running requests end with the previous weights, and no other request starts before the last
+   * of them has ended. The call returns at once, and a later update replaces one that waits. */
+  int32_t waits;
+} smelt_weight_update;
+
+/* Replaces the weights of the batch's session between two steps. `tensors` are all weights of the model, in
+ * host memory, with the names, shapes and dimension order of weight files, and of any float type. They are
+ * converted to what the plan stores, for example to rounded or quantized weights. A further tensor is
+ * accepted only if it repeats one that the plan uses, such as the head of a model with tied embeddings. If a
+ * tensor is missing, unknown or has another shape, or if other sessions share the weights, the call returns
+ * SMELT_INVALID_ARGUMENT or SMELT_INVALID_FILE and changes nothing. The memory of the tensors may be freed
+ * after the call. `update` may be null. */
+smelt_status smelt_batch_update_weights(smelt_batch* batch, const smelt_tensor* tensors, size_t count,
+                                        const smelt_weight_update* update);
+/* Does the same with a copy of the weights of another session, for example one that trains the same model. */
+smelt_status smelt_batch_copy_weights(smelt_batch* batch, const smelt_session* from,
+                                      const smelt_weight_update* update);
 
 #ifdef __cplusplus
 }

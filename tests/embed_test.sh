@@ -43,6 +43,11 @@ done
 run "$work/build/embed_shared" >"$work/shared.txt" || fail "embed_shared failed: $(cat "$work/shared.txt")"
 grep -qxF "$(tail -n1 "$work/c.txt")" "$work/shared.txt" || fail "embed_shared and embed_c disagree: $(cat "$work/shared.txt")"
 grep -qx 'bytes left: 0' "$work/shared.txt" || fail "embed_shared: $(cat "$work/shared.txt")"
+run "$work/build/embed_batch" >"$work/batch.txt" || fail "embed_batch failed: $(cat "$work/batch.txt")"
+for line in 1 2; do
+  [ "$(sed -n "${line}p" "$work/batch.txt")" = "$(tail -n1 "$work/c.txt")" ] || fail "embed_batch and embed_c disagree: $(cat "$work/batch.txt")"
+done
+[ "$(tail -n1 "$work/batch.txt")" = "2 ended, 1 cancelled, version 1 of the weights" ] || fail "embed_batch: $(cat "$work/batch.txt")"
 one=$(sed -n 's/^bytes of one session: //p' "$work/shared.txt")
 eight=$(sed -n 's/^bytes of 8 sessions: //p' "$work/shared.txt")
 [ "$eight" -lt $((8 * one)) ] || fail "eight sessions take $eight bytes, one takes $one: they share nothing"
@@ -106,7 +111,7 @@ code=0
 printf 'w1 \xff\n' | chat embed_chat transcript 8 >/dev/null 2>"$work/error.txt" || code=$?
 [ "$code" = 1 ] && grep -q '^error: ' "$work/error.txt" || fail "the chat: code $code for a line that is no UTF-8"
 
-for program in embed_cpp embed_c embed_chat embed_chat_c embed_device embed_shared; do
+for program in embed_cpp embed_c embed_chat embed_chat_c embed_device embed_shared embed_batch; do
   if ldd "$work/build/$program" | grep -qiE 'llvm|clang|lld'; then fail "LLVM is linked into $program"; fi
 done
 

@@ -10,7 +10,9 @@
 namespace smelt::server {
 
 RequestMaker::RequestMaker(const cli::PromptText& texts, const std::string& model)
-    : texts_(texts), defaults_(completion_defaults(model)) {}
+    : texts_(texts),
+      defaults_(completion_defaults(model)),
+      constraints_([&texts] { return texts.token_bytes(); }) {}
 
 CompletionRequest RequestMaker::read(std::string_view body) const {
   CompletionRequest request = read_completion_request(body, defaults_);
@@ -83,26 +85,10 @@ TextOfTokens RequestMaker::text_behind(const CompletionRequest& request, const T
   return text;
 }
 
-/// The bytes of all tokens are found when a first request needs them.
-structured::ConstraintCache& RequestMaker::constraints() const {
-  const std::lock_guard lock(mutex_);
-  if (!constraints_) {
-    tokens_ = std::make_shared<const structured::ConstraintTokens>(texts_.token_bytes());
-    constraints_ = std::make_unique<structured::ConstraintCache>(tokens_);
-  }
-  return *constraints_;
-}
-
 std::shared_ptr<structured::ConstrainedText> RequestMaker::constrained_text(const CompletionRequest& request,
                                                                             const Tokens& prompt) const {
   if (!request.specification) return nullptr;
-  auto constraint = constraints().get(*request.specification);
-  const auto has_bytes = [&](int32_t token) {
-    return static_cast<size_t>(token) < tokens_->count() &&
-           !tokens_->texts.bytes[static_cast<size_t>(token)].empty();
-  };
-  return std::make_shared<structured::ConstrainedText>(std::move(constraint), request.options.eos_token_id,
-                                                       std::ranges::any_of(prompt, has_bytes));
+  return constraints_.text(*request.specification, request.options.eos_token_id, prompt);
 }
 
 Request RequestMaker::request_for(const CompletionRequest& request, const Tokens& prompt,

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +11,7 @@
 #include "compiler/cli/shared/prompt_text.h"
 #include "compiler/server/turns.h"
 #include "runtime/engine/serving/completion_request.h"
-#include "runtime/structured/constrained_text.h"
-#include "runtime/structured/constraint_cache.h"
+#include "runtime/structured/text_constraints.h"
 
 namespace smelt::server {
 
@@ -52,13 +50,10 @@ class RequestMaker {
   Request request_for(const CompletionRequest& request, const Tokens& prompt, size_t index) const;
   std::shared_ptr<structured::ConstrainedText> constrained_text(const CompletionRequest& request,
                                                                 const Tokens& prompt) const;
-  structured::ConstraintCache& constraints() const;
 
   const cli::PromptText& texts_;
   const GenerationOptions defaults_;
-  mutable std::mutex mutex_;                                            // held while constraints_ is created
-  mutable std::shared_ptr<const structured::ConstraintTokens> tokens_;  // null until a request needs it
-  mutable std::unique_ptr<structured::ConstraintCache> constraints_;    // null until a request needs it
+  mutable structured::TextConstraints constraints_;
 };
 
 }  // namespace smelt::server

@@ -1,39 +1,14 @@
 // The C interface: continuous batches.
-#include <algorithm>
-#include <map>
-
-#include "runtime/c_api/c_api_detail.h"
-#include "runtime/c_api/structs.h"
-#include "runtime/engine/serving/continuous_batch.h"
+#include "runtime/c_api/c_api_batch.h"
 
 using namespace smelt;
 using namespace smelt::c_api;
-
-struct smelt_batch {
-  ContinuousBatch batch;
-  GenerationOptions defaults;  // of the plan's model
-  std::map<ContinuousBatch::Id, bool> has_log_probabilities;
-  // The progress of the last poll.
-  Progress told;
-  std::vector<int32_t> ids;
-  std::vector<float> log_probabilities;
-};
 
 static_assert(SMELT_FINISH_NONE == static_cast<int>(Finish::none));
 static_assert(SMELT_FINISH_CANCELLED == static_cast<int>(Finish::cancelled));
 static_assert(SMELT_FINISH_FAILED == static_cast<int>(Finish::failed));
 
 namespace {
-
-ContinuousBatchOptions options_of(const smelt_batch_options* given) {
-  ContinuousBatchOptions options;
-  if (!given) return options;
-  const smelt_batch_options read = read_struct(*given, "the batch's options");
-  options.slots = read.slots;
-  if (read.most_waiting > 0) options.most_waiting = read.most_waiting;
-  if (read.chunk > 0) options.chunk = read.chunk;
-  return options;
-}
 
 /// Returns the options of a request, which is one sequence without beams regardless of the model's own file.
 GenerationOptions defaults_of(const Plan& plan) {
@@ -42,39 +17,14 @@ GenerationOptions defaults_of(const Plan& plan) {
   return options;
 }
 
-/// Returns the text function of a request. The last tokens of the prompt are the context of its first new
-/// ones.
-TextOfTokens text_behind(const smelt_tokenizer* tokenizer, std::span<const int32_t> prompt) {
-  constexpr size_t kContext = 256;
-  if (!tokenizer) return {};
-  auto decoder = std::make_shared<StreamingDecoder>(tokenizer->tokenizer);
-  for (const int32_t token : prompt.last(std::min(prompt.size(), kContext))) decoder->push(token);
-  return
-      [decoder](std::optional<int32_t> token) { return token ? decoder->push(*token) : decoder->finish(); };
-}
-
-/// A batch counts new tokens alone.
-void take_max_length(Request& request) {
-  GenerationOptions& options = request.options;
-  if (!options.max_length) return;
-  options.max_new_tokens = options.new_tokens(request.prompt.size());
-  if (options.max_new_tokens < 1)
-    fail("max_length {}: a prompt of {} tokens leaves no room for new ones; give max_new_tokens",
-         *options.max_length, request.prompt.size());
-  options.max_length.reset();
-}
-
-Request request_of(const smelt_batch& batch, const smelt_request& given) {
-  if (given.count > 0) required(given.ids, "the list of the prompt's ids");
-  if (given.stop_count > 0) required(given.stop, "the list of stop texts");
-  Request request{.prompt = {given.ids, given.ids + given.count}, .options = batch.defaults};
-  if (given.json) read_generation_options(given.json, request.options);
-  take_max_length(request);
-  for (size_t i = 0; i < given.stop_count; ++i)
-    request.stop.emplace_back(required(given.stop[i], "a stop text"));
-  if (given.log_probabilities != 0) request.log_probabilities = 0;
-  request.text = text_behind(given.tokenizer, request.prompt);
-  return request;
+std::vector<smelt_batch::Best> best_of(const std::vector<NewToken>& tokens) {
+  std::vector<smelt_batch::Best> all(tokens.size());
+  for (size_t i = 0; i < tokens.size(); ++i)
+    for (const auto& [id, log_probability] : tokens[i].best) {
+      all[i].ids.push_back(id);
+      all[i].log_probabilities.push_back(log_probability);
+    }
+  return all;
 }
 
 void keep(smelt_batch& batch, Progress progress) {
@@ -84,6 +34,50 @@ void keep(smelt_batch& batch, Progress progress) {
     batch.ids.push_back(token.id);
     batch.log_probabilities.push_back(token.log_probability);
   }
+  batch.best = best_of(batch.told.tokens), batch.prompt_best = best_of(batch.told.prompt);
+}
+
+smelt_progress progress_of(const smelt_batch& batch) {
+  const Progress& told = batch.told;
+  smelt_progress filled{};
+  filled.ids = batch.ids.data(), filled.count = batch.ids.size();
+  if (batch.told_log_probabilities) filled.log_probabilities = batch.log_probabilities.data();
+  filled.text = told.text.c_str(), filled.bytes = told.text.size();
+  filled.finish = static_cast<smelt_finish>(told.finish), filled.error = told.error.c_str();
+  filled.prompt_count = told.prompt.size();
+  filled.has_begun = told.has_begun ? 1 : 0, filled.is_requests_fault = told.is_requests_fault ? 1 : 0;
+  return filled;
+}
+
+/// Fills in a token of the last poll. `has`: whether its log-probability was requested.
+void tell_token(const std::vector<NewToken>& tokens, const std::vector<smelt_batch::Best>& best, size_t index,
+                bool has, smelt_batch_token* to) {
+  if (index >= tokens.size()) fail("token {}: the last poll has reported {}", index, tokens.size());
+  const NewToken& token = tokens[index];
+  smelt_batch_token filled{};
+  filled.id = token.id;
+  filled.has_log_probability = has && token.has_log_probability ? 1 : 0;
+  filled.log_probability = filled.has_log_probability != 0 ? token.log_probability : 0;
+  filled.best_ids = best[index].ids.data(), filled.best_count = best[index].ids.size();
+  filled.best_log_probabilities = best[index].log_probabilities.data();
+  filled.rank = token.rank, filled.weights_version = token.weights_version;
+  write_struct(*required(to, "token"), filled, "token");
+}
+
+smelt_batch_counts counts_of(const ContinuousBatchCounts& counts) {
+  smelt_batch_counts filled{};
+  filled.slots = counts.slots, filled.running = counts.running, filled.waiting = counts.waiting;
+  filled.steps = counts.steps;
+  filled.prompt_tokens = counts.prompt_tokens, filled.new_tokens = counts.new_tokens;
+  filled.plan_tokens = counts.plan_tokens;
+  filled.draft_tokens = counts.draft_tokens, filled.kept_draft_tokens = counts.kept_draft_tokens;
+  filled.ended = counts.ended, filled.cancelled = counts.cancelled, filled.failed = counts.failed;
+  filled.weights_version = counts.weights_version, filled.weight_updates = counts.weight_updates;
+  filled.cache_bytes = counts.cache_bytes;
+  filled.pages = counts.pages.total, filled.used_pages = counts.pages.used;
+  filled.shared_pages = counts.pages.shared, filled.kept_pages = counts.pages.kept;
+  filled.found_pages = counts.pages.found;
+  return filled;
 }
 
 }  // namespace
@@ -95,17 +89,33 @@ smelt_status smelt_batch_create(smelt_session* session, const smelt_batch_option
   return guarded([&] {
     required(batch, "batch");
     Session& s = *required(session, "the session")->session;
-    *batch = new smelt_batch{ContinuousBatch(s, options_of(options)), defaults_of(s.plan()), {}, {}, {}, {}};
+    *batch = new smelt_batch{.batch = ContinuousBatch(s, batch_options(options)),
+                             .defaults = defaults_of(s.plan())};
   });
 }
 
 void smelt_batch_free(smelt_batch* batch) { delete batch; }
 
+smelt_status smelt_batch_get_limits(const smelt_batch* batch, smelt_batch_limits* limits) {
+  return guarded([&] {
+    const ContinuousBatch& b = required(batch, "the batch")->batch;
+    const smelt_batch_limits filled{sizeof filled, b.vocabulary(), b.capacity(), b.most_requests()};
+    write_struct(*required(limits, "limits"), filled, "limits");
+  });
+}
+
+smelt_status smelt_batch_get_counts(const smelt_batch* batch, smelt_batch_counts* counts) {
+  return guarded([&] {
+    const smelt_batch_counts filled = counts_of(required(batch, "the batch")->batch.counts());
+    write_struct(*required(counts, "counts"), filled, "counts");
+  });
+}
+
 smelt_status smelt_batch_submit(smelt_batch* batch, const smelt_request* request, uint64_t* id) {
   return guarded([&] {
     required(batch, "the batch"), required(request, "the request"), required(id, "id");
     const smelt_request given = read_struct(*request, "the request");
-    const ContinuousBatch::Id made = batch->batch.submit(request_of(*batch, given));
+    const ContinuousBatch::Id made = batch->batch.submit(batch_request(*batch, given));
     batch->has_log_probabilities[made] = given.log_probabilities != 0;
     *id = made;
   });
@@ -122,17 +132,24 @@ smelt_status smelt_batch_poll(smelt_batch* batch, uint64_t id, smelt_progress* p
   return guarded([&] {
     required(batch, "the batch"), checked_size(*required(progress, "progress"), "progress");
     keep(*batch, batch->batch.poll(id));
-    const Progress& told = batch->told;
-    const smelt_progress filled{sizeof filled,
-                                batch->ids.data(),
-                                batch->ids.size(),
-                                batch->has_log_probabilities[id] ? batch->log_probabilities.data() : nullptr,
-                                told.text.c_str(),
-                                told.text.size(),
-                                static_cast<smelt_finish>(told.finish),
-                                told.error.c_str()};
-    write_struct(*progress, filled, "progress");
-    if (told.finish != Finish::none) batch->has_log_probabilities.erase(id);
+    batch->told_log_probabilities = batch->has_log_probabilities[id];
+    write_struct(*progress, progress_of(*batch), "progress");
+    if (batch->told.finish != Finish::none) batch->has_log_probabilities.erase(id);
+  });
+}
+
+smelt_status smelt_batch_polled_token(const smelt_batch* batch, size_t index, smelt_batch_token* token) {
+  return guarded([&] {
+    required(batch, "the batch");
+    tell_token(batch->told.tokens, batch->best, index, batch->told_log_probabilities, token);
+  });
+}
+
+smelt_status smelt_batch_polled_prompt_token(const smelt_batch* batch, size_t index,
+                                             smelt_batch_token* token) {
+  return guarded([&] {
+    required(batch, "the batch");
+    tell_token(batch->told.prompt, batch->prompt_best, index, true, token);
   });
 }
 

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <string>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "runtime/plan/plan.h"
 #include "runtime/session/session.h"
 #include "runtime/smelt.h"
+#include "runtime/structured/text_constraints.h"
 #include "runtime/tokenizers/tokenizer.h"
 
 /// A loaded plan, and the strings and arrays that functions of the C interface return pointers to. These are
@@ -39,6 +42,12 @@ struct smelt_session {
 /// Object to which the handle of a tokenizer in the C interface points.
 struct smelt_tokenizer {
   smelt::Tokenizer tokenizer;
+  mutable std::mutex mutex = {};  // guards known_constraints
+  /// By the number of a model's logits: compiled specifications of texts.
+  mutable std::map<size_t, std::shared_ptr<smelt::structured::TextConstraints>> known_constraints = {};
+
+  /// Returns the constraints for models with this number of logits. Thread-safe.
+  smelt::structured::TextConstraints& constraints(size_t vocabulary) const;
 };
 
 namespace smelt::c_api {

@@ -9,6 +9,15 @@
 using namespace smelt;
 using namespace smelt::c_api;
 
+structured::TextConstraints& smelt_tokenizer::constraints(size_t vocabulary) const {
+  const std::lock_guard lock(mutex);
+  auto& found = known_constraints[vocabulary];
+  if (!found)
+    found = std::make_shared<structured::TextConstraints>(
+        [this, vocabulary] { return structured::token_bytes(tokenizer, vocabulary); });
+  return *found;
+}
+
 struct smelt_decoder {
   Tokenizer tokenizer;
   StreamingDecoder decoder;
@@ -24,7 +33,7 @@ const Tokenizer& tokenizer_of(const smelt_tokenizer* handle) {
 /// Disables padding: encodings have no mask here, so padding could not be distinguished from tokens.
 smelt_tokenizer* unpadded(Tokenizer tokenizer) {
   tokenizer.set_padding({});
-  return std::make_unique<smelt_tokenizer>(std::move(tokenizer)).release();
+  return new smelt_tokenizer{.tokenizer = std::move(tokenizer)};
 }
 
 std::string_view text_of(const char* text, size_t bytes) {

@@ -221,6 +221,29 @@ std::string Specification::key() const {
 
 std::optional<Specification> take_specification(Ordered& body) { return SpecificationReader(body).read(); }
 
+namespace {
+
+/// Returns the JSON object in the text.
+Ordered parse_specification(std::string_view text) try {
+  Ordered body = parse_ordered_json(text, "the specification");
+  if (!body.is_object()) fail("the specification is {}: expected a JSON object", kind_of(Json(body)));
+  return body;
+} catch (const Error& error) {
+  fail("{}", error.what());
+}
+
+}  // namespace
+
+std::optional<Specification> specification_from_json(std::string_view text) {
+  Ordered body = parse_specification(text);
+  if (body.empty()) fail("the specification is empty: expected {}", fmt::join(kSpecificationMembers, " or "));
+  std::optional<Specification> found = take_specification(body);
+  if (!body.empty())
+    fail("the specification: there is no option '{}'; expected {}", body.begin().key(),
+         fmt::join(kSpecificationMembers, " or "));
+  return found;
+}
+
 std::shared_ptr<const Automaton> compile(const Specification& specification) {
   try {
     return compile(grammar_of(specification));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "runtime/structured/automaton.h"
 
@@ -46,6 +47,10 @@ inline constexpr const char* kSpecificationMembers[] = {"response_format", "stru
 /// members in the order of the schema's properties. Throws ApiError (400) that names the member if it is
 /// wrong or not supported, or both members if there are two specifications. Only compile() checks the text.
 std::optional<Specification> take_specification(nlohmann::ordered_json& body);
+
+/// Reads a specification from a JSON object that has one of kSpecificationMembers and no other member.
+/// Returns nothing for a response_format of type "text". Throws Error (invalid_argument) naming the fault.
+std::optional<Specification> specification_from_json(std::string_view text);
 
 /// Compiles a specification. Throws ApiError (400) with the member and what is wrong with the schema, the
 /// expression or the grammar.

@@ -103,7 +103,11 @@ class CApiBatch : public testing::Test {
   smelt_session* session = nullptr;
   smelt_batch* batch = nullptr;
   const std::vector<int32_t> prompt = {1, 4};
-  smelt_request request{sizeof request, prompt.data(), prompt.size(), nullptr, nullptr, nullptr, 0, 0};
+  smelt_request request = [this] {
+    auto made = sized<smelt_request>();
+    made.ids = prompt.data(), made.count = prompt.size();
+    return made;
+  }();
 };
 
 TEST_F(CApiBatch, RequestsRunByTheModelsOptionsAndTheirOwn) {
@@ -178,12 +182,10 @@ TEST_F(CApiBatch, WhatCanNeverRunIsRefused) {
 }
 
 TEST_F(CApiBatch, ThoseThatFindNoRoomMayLater) {
-  const smelt_batch_options options{
-      .struct_size = sizeof(smelt_batch_options), .slots = 1, .most_waiting = 1, .chunk = 0};
+  auto options = sized<smelt_batch_options>(), many = options;
+  options.slots = options.most_waiting = 1, many.slots = 3;
   smelt_batch_free(batch);
   batch = nullptr;
-  const smelt_batch_options many{
-      .struct_size = sizeof(smelt_batch_options), .slots = 3, .most_waiting = 0, .chunk = 0};
   EXPECT_EQ(smelt_batch_create(session, &many, &batch), SMELT_INVALID_ARGUMENT);
   ASSERT_EQ(smelt_batch_create(session, &options, &batch), SMELT_OK);
   submit(request), submit(request);
@@ -211,6 +213,178 @@ TEST_F(CApiBatch, SessionsShareWeights) {
   EXPECT_EQ(smelt_session_write_state(session, "parameters", 0, &number, 4), SMELT_OK) << "the last one";
   EXPECT_EQ(smelt_session_share(nullptr, nullptr, &other), SMELT_INVALID_ARGUMENT);
   EXPECT_EQ(smelt_session_share(session, nullptr, nullptr), SMELT_INVALID_ARGUMENT);
+}
+
+smelt_batch_token token_of(const smelt_batch* batch, size_t index, bool of_prompt = false) {
+  auto token = sized<smelt_batch_token>();
+  const auto get = of_prompt ? smelt_batch_polled_prompt_token : smelt_batch_polled_token;
+  EXPECT_EQ(get(batch, index, &token), SMELT_OK) << smelt_last_error();
+  return token;
+}
+
+TEST_F(CApiBatch, TokensHaveTheMostProbableOnesNextToThem) {
+  request.log_probabilities = request.prompt_log_probabilities = 1;
+  request.best = 2, request.prompt_best = 1;
+  const uint64_t id = submit(request);
+  run();
+  const smelt_progress progress = poll(id);
+  EXPECT_EQ(progress.has_begun, 1);
+  ASSERT_EQ(progress.count, 3U);
+  const smelt_batch_token token = token_of(batch, 1);
+  EXPECT_EQ(token.id, 2);
+  EXPECT_NEAR(token.log_probability, std::log(0.4), 1e-5);
+  ASSERT_EQ(token.best_count, 2U);
+  EXPECT_EQ(token.best_ids[1], 3);
+  EXPECT_NEAR(token.best_log_probabilities[1], std::log(0.2), 1e-5);
+  ASSERT_EQ(progress.prompt_count, 2U);
+  EXPECT_EQ(token_of(batch, 0, true).has_log_probability, 0) << "nothing precedes the first token";
+  const smelt_batch_token second = token_of(batch, 1, true);
+  EXPECT_EQ(second.id, 4);
+  EXPECT_NEAR(second.log_probability, std::log(0.1), 1e-5);
+  EXPECT_EQ(second.rank, 4U);
+  EXPECT_EQ(second.best_count, 1U);
+  auto none = sized<smelt_batch_token>();
+  EXPECT_EQ(smelt_batch_polled_token(batch, 3, &none), SMELT_INVALID_ARGUMENT);
+  request.log_probabilities = 0;
+  EXPECT_EQ(refused(request), SMELT_INVALID_ARGUMENT);
+  EXPECT_HAS(smelt_last_error(), "best 2");
+}
+
+TEST_F(CApiBatch, ASpecificationLimitsTheText) {
+  request.specification = R"({"guided_regex": "( [ab])+"})";
+  EXPECT_EQ(refused(request), SMELT_INVALID_ARGUMENT);
+  EXPECT_HAS(smelt_last_error(), "without a tokenizer");
+  smelt_tokenizer* tokenizer = nullptr;
+  ASSERT_EQ(smelt_tokenizer_from_json(kTokenizer.data(), kTokenizer.size(), &tokenizer), SMELT_OK);
+  request.tokenizer = tokenizer;
+  const uint64_t id = submit(request);
+  for (const char* wrong : {"{}", "[]", "{", R"({"guided_regex": "("})", R"({"guided": 1})"}) {
+    request.specification = wrong;
+    EXPECT_EQ(refused(request), SMELT_INVALID_ARGUMENT) << wrong;
+  }
+  smelt_tokenizer_free(tokenizer);
+  run();
+  EXPECT_EQ(ids(poll(id)), (std::vector<int32_t>{1, 1, 1}));
+}
+
+TEST_F(CApiBatch, LimitsAndCountsSayWhatItDoes) {
+  auto limits = sized<smelt_batch_limits>();
+  ASSERT_EQ(smelt_batch_get_limits(batch, &limits), SMELT_OK);
+  EXPECT_EQ(limits.vocabulary, kWords);
+  EXPECT_EQ(limits.capacity, static_cast<size_t>(kLength));
+  EXPECT_EQ(limits.most_requests, 64U + kSlots);
+  submit(request), submit(request), submit(request);
+  ASSERT_EQ(smelt_batch_step(batch, nullptr), SMELT_OK);
+  auto counts = sized<smelt_batch_counts>();
+  ASSERT_EQ(smelt_batch_get_counts(batch, &counts), SMELT_OK);
+  EXPECT_EQ(counts.slots, static_cast<size_t>(kSlots));
+  EXPECT_EQ(counts.running + counts.waiting, 3U);
+  run();
+  ASSERT_EQ(smelt_batch_get_counts(batch, &counts), SMELT_OK);
+  EXPECT_EQ(counts.ended, 3U);
+  EXPECT_EQ(counts.new_tokens, 9U);
+  EXPECT_EQ(counts.prompt_tokens, 6U);
+}
+
+TEST_F(CApiBatch, RequestsOfASmallerPriorityComeFirst) {
+  submit(request), submit(request);
+  ASSERT_EQ(smelt_batch_step(batch, nullptr), SMELT_OK);
+  ASSERT_EQ(smelt_batch_step(batch, nullptr), SMELT_OK);
+  const uint64_t last = submit(request);
+  request.priority = -1;
+  const uint64_t first = submit(request);
+  while (poll(last).has_begun == 0) ASSERT_EQ(smelt_batch_step(batch, nullptr), SMELT_OK);
+  EXPECT_EQ(poll(first).has_begun, 1);
+}
+
+/// Structs of the first version, whose later members are not read.
+TEST_F(CApiBatch, OlderApplicationsGoOn) {
+  smelt_batch_free(batch);
+  batch = nullptr;
+  auto options = sized<smelt_batch_options>();
+  options.struct_size = offsetof(smelt_batch_options, draft), options.draft = 99;
+  ASSERT_EQ(smelt_batch_create(session, &options, &batch), SMELT_OK) << smelt_last_error();
+  request.struct_size = offsetof(smelt_request, index), request.best = 99;
+  const uint64_t id = submit(request);
+  run();
+  smelt_progress progress{};
+  progress.struct_size = offsetof(smelt_progress, prompt_count), progress.has_begun = 77;
+  ASSERT_EQ(smelt_batch_poll(batch, id, &progress), SMELT_OK) << smelt_last_error();
+  EXPECT_EQ(progress.count, 3U);
+  EXPECT_EQ(progress.has_begun, 77);
+  smelt_batch_free(batch);
+  batch = nullptr;
+  options.struct_size = sizeof options;
+  EXPECT_EQ(smelt_batch_create(session, &options, &batch), SMELT_INVALID_ARGUMENT);
+  EXPECT_HAS(smelt_last_error(), "drafts");
+}
+
+// ---- new weights
+
+smelt_tensor weight(const std::vector<float>& values) {
+  auto tensor = sized<smelt_tensor>();
+  tensor.name = "w", tensor.rank = 1, tensor.shape[0] = std::ssize(values);
+  tensor.data = const_cast<float*>(values.data()), tensor.bytes = 4 * values.size();
+  return tensor;
+}
+
+TEST_F(CApiBatch, TakesNewWeights) {
+  const uint64_t running = submit(request);
+  ASSERT_EQ(smelt_batch_step(batch, nullptr), SMELT_OK);
+  std::vector<float> values = {0, 9, 0, 0, 0, 0};
+  smelt_tensor tensor = weight(values);
+  auto update = sized<smelt_weight_update>();
+  update.version = 12, update.waits = 1;
+  ASSERT_EQ(smelt_batch_update_weights(batch, &tensor, 1, &update), SMELT_OK) << smelt_last_error();
+  values.assign(values.size(), 0);  // the batch has its own copy while the update waits
+  const uint64_t later = submit(request);
+  run();
+  EXPECT_EQ(ids(poll(running)), (std::vector<int32_t>{2, 2, 2}));
+  EXPECT_EQ(token_of(batch, 2).weights_version, 0U);
+  EXPECT_EQ(ids(poll(later)), (std::vector<int32_t>{1, 1, 1}));
+  EXPECT_EQ(token_of(batch, 0).weights_version, 12U);
+}
+
+TEST_F(CApiBatch, TakesTheWeightsOfAnotherSession) {
+  smelt_session* trainer = nullptr;
+  ASSERT_EQ(smelt_session_create(plan, nullptr, &trainer), SMELT_OK);
+  const float values[] = {0, 0, 0, 9, 0, 0};
+  ASSERT_EQ(smelt_session_write_state(trainer, "parameters", 0, values, sizeof values), SMELT_OK);
+  ASSERT_EQ(smelt_batch_copy_weights(batch, trainer, nullptr), SMELT_OK) << smelt_last_error();
+  smelt_session_free(trainer);
+  const uint64_t id = submit(request);
+  run();
+  EXPECT_EQ(ids(poll(id)), (std::vector<int32_t>{3, 3, 3}));
+  auto counts = sized<smelt_batch_counts>();
+  ASSERT_EQ(smelt_batch_get_counts(batch, &counts), SMELT_OK);
+  EXPECT_EQ(counts.weights_version, 1U);
+  EXPECT_EQ(smelt_batch_copy_weights(batch, nullptr, nullptr), SMELT_INVALID_ARGUMENT);
+}
+
+TEST_F(CApiBatch, ChangesNothingForWeightsThatDoNotFit) {
+  const std::vector<float> values(6, 1);
+  const auto refuses = [&](const char* part, const auto& change) {
+    smelt_tensor tensor = weight(values);
+    change(tensor);
+    EXPECT_NE(smelt_batch_update_weights(batch, &tensor, 1, nullptr), SMELT_OK);
+    EXPECT_HAS(smelt_last_error(), part);
+  };
+  refuses("missing", [](smelt_tensor& t) { t.name = "v"; });
+  refuses("is null", [](smelt_tensor& t) { t.name = nullptr; });
+  refuses("is null", [](smelt_tensor& t) { t.data = nullptr; });
+  refuses("expected floats", [](smelt_tensor& t) { t.shape[0] = 5; });
+  refuses("expected floats", [](smelt_tensor& t) { t.dtype = SMELT_I32; });
+  refuses("no smelt_dtype", [](smelt_tensor& t) { t.dtype = 99; });
+  refuses("SMELT_MEMORY_HOST", [](smelt_tensor& t) { t.memory = SMELT_MEMORY_DEVICE; });
+  refuses("are given", [](smelt_tensor& t) { t.bytes = 20; });
+  refuses("no memory has", [](smelt_tensor& t) { t.shape[0] = -1; });
+  refuses("rank 9", [](smelt_tensor& t) { t.rank = 9; });
+  const smelt_tensor twice[] = {weight(values), weight(values)};
+  EXPECT_EQ(smelt_batch_update_weights(batch, twice, 2, nullptr), SMELT_INVALID_ARGUMENT);
+  EXPECT_HAS(smelt_last_error(), "given twice");
+  const uint64_t id = submit(request);
+  run();
+  EXPECT_EQ(ids(poll(id)), (std::vector<int32_t>{2, 2, 2}));
 }
 
 void hear(void* user, smelt_log_level, const char* message) {
