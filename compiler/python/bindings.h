@@ -21,6 +21,12 @@ CompileOptions compile_options(const nanobind::dict& options);
 /// Returns all options by name: {"default": None or text, "values": ..., "help": ...}.
 nanobind::dict compile_option_rows();
 
+// ---- batch.cpp
+// smelt.Batch: a continuous batch of a session.
+
+/// Adds the class Batch, and the function open_batch, to the module.
+void bind_batch(nanobind::module_& module);
+
 // ---- generate.cpp
 // Session.generate.
 

@@ -21,4 +21,5 @@ NB_MODULE(_native, module) {
   bind_plan_report(plan);
   auto session = bind_session(module);
   bind_generate(session);
+  bind_batch(module);
 }

@@ -195,7 +195,7 @@ void run_into(BoundSession& bound, const std::string& entry, const nb::dict& arr
 nb::dict output_shapes(BoundSession& bound, const std::string& entry, const nb::dict& arrays) {
   const InputArrays inputs = inputs_of(bound, entry, arrays);
   const auto shapes =
-      alone(bound, [&](Session& session) { return session.output_shapes(entry, inputs.tensors); });
+      for_reading(bound, [&](Session& session) { return session.output_shapes(entry, inputs.tensors); });
   const auto& ports = bound.session->entry(entry).outputs;
   nb::dict dict;
   for (size_t i = 0; i < ports.size(); ++i) {
@@ -219,7 +219,7 @@ nb::dict train(BoundSession& bound, const std::string& entry, const nb::dict& ar
 }
 
 nb::dict state_dict(BoundSession& bound) {
-  return by_name(alone(bound, [](Session& session) { return weights_of(session); }));
+  return by_name(for_reading(bound, [](Session& session) { return weights_of(session); }));
 }
 
 /// The names that the plan has no use for, which are allowed where this is not strict.
@@ -250,7 +250,7 @@ bool belongs_to_updates(const State& state) {
 /// Returns a copy of every state that updates keep in addition to weights, whole and in the plan's own
 /// layout.
 nb::dict optimizer_state(BoundSession& bound) {
-  return by_name(alone(bound, [](const Session& session) {
+  return by_name(for_reading(bound, [](const Session& session) {
     if (session.ranks()) fail("ranks have parts of the optimizer's states: expected a plan for one rank");
     std::vector<HostTensor> tensors;
     for (const State& state : session.plan().states) {
@@ -317,7 +317,7 @@ nb::class_<BoundSession> bind_session(nb::module_& module) {
       .def("load_optimizer_state", load_optimizer_state)
       .def("load_state_dict", load_state_dict)
       .def("save_weights", [](BoundSession& bound, const std::string& path) {
-        alone(bound, [&](Session& s) { s.save_weights(path); });
+        for_reading(bound, [&](Session& s) { s.save_weights(path); });
       });
   module.def(
       "open_session",

@@ -22,15 +22,27 @@ struct BoundSession {
   std::string weights;                        // path of the weights, or "initial values"
   std::string note;                           // message for the user about the weights; empty: none
   uint32_t seed = 0;
-  std::mutex busy = {};  // held by the thread that uses the session
+  bool has_batch = false;  // a batch exists, which alone may run the session
+  std::mutex busy = {};    // held by the thread that uses the session
 };
 
-/// Calls body(session) without the GIL, while no other thread uses the session, and returns its result.
+/// Calls body(session) without the GIL, while no other thread uses the session, and returns its result. The
+/// body must not run entries or write to states, because a batch may have requests in the session.
 template <typename Body>
-auto alone(BoundSession& bound, Body body) {
+auto for_reading(BoundSession& bound, Body body) {
   return released([&] {
     const std::lock_guard lock(bound.busy);
     return body(*bound.session);
+  });
+}
+
+/// Does the same for a body that may also run entries and write to states. Throws Error if a batch of the
+/// session exists.
+template <typename Body>
+auto alone(BoundSession& bound, Body body) {
+  return for_reading(bound, [&](Session& session) {
+    if (bound.has_batch) fail("a smelt.Batch runs the session: close() it before the session runs otherwise");
+    return body(session);
   });
 }
 

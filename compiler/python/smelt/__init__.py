@@ -11,6 +11,7 @@ from .library_settings import suitable_settings
 with suitable_settings():  # before all else that imports it
     from ._native import DeviceTensor, Tensor, version as __version__
 from .arrays import as_ids
+from .batch import Batch, BatchProgress, Token
 from .errors import Error
 from .optimizers import LAMB, SGD, Adagrad, Adam, AdamW
 from .plan import Plan, compile, load
@@ -24,12 +25,15 @@ __all__ = [
     "Adagrad",
     "Adam",
     "AdamW",
+    "Batch",
+    "BatchProgress",
     "DeviceTensor",
     "Error",
     "Plan",
     "Session",
     "StepResult",
     "Tensor",
+    "Token",
     "__version__",
     "as_ids",
     "compile",
