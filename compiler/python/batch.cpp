@@ -59,7 +59,7 @@ std::unique_ptr<BoundBatch> open_batch(nb::object session, const BatchArguments&
   return made;
 }
 
-/// What Batch.submit was given, apart from the prompt.
+/// Arguments of Batch.submit besides the prompt.
 struct RequestArguments {
   std::string options;  // JSON, as in generation_config.json
   std::vector<std::string> stop;

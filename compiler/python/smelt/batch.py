@@ -189,8 +189,8 @@ class Batch:
         stop: texts that end the request, and are not part of its text.
         log_probabilities: how many most probable tokens are reported with each new token; 0: the token's own
         log-probability alone. prompt_log_probabilities: the same for the tokens of the prompt.
-        response_format, structured_outputs, guided_json, guided_regex, guided_choice, guided_grammar: which texts may be
-        written, as in requests to the server (docs/guides/structured_output.md); at most one of them.
+        response_format, structured_outputs, guided_json, guided_regex, guided_choice, guided_grammar: which texts may
+        be written, as in requests to the server (docs/guides/structured_output.md); at most one of them.
         priority: requests with a smaller number begin first. index: which random numbers are used, with the same seed.
         The options are those of generation_config.json, as in Session.generate: max_new_tokens, do_sample, temperature,
         top_k, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty, eos_token_id, seed, ...

@@ -23,7 +23,8 @@ def words(tmp_path_factory):
     """A tokenizer whose token i is the word wi."""
     directory = tmp_path_factory.mktemp("words")
     model = {"type": "WordLevel", "unk_token": "w0", "vocab": {f"w{i}": i for i in range(131)}}
-    (directory / "tokenizer.json").write_text(json.dumps({"model": model, "pre_tokenizer": {"type": "WhitespaceSplit"}}))
+    tokenizer = {"model": model, "pre_tokenizer": {"type": "WhitespaceSplit"}}
+    (directory / "tokenizer.json").write_text(json.dumps(tokenizer))
     return directory
 
 
