@@ -72,7 +72,7 @@ def _optional(what: str, value: Optional[int]) -> Optional[int]:
 
 
 class Batch:
-    """A continuous batch of a session: requests join and leave it while it runs.
+    """A continuous batch of a session: requests join and leave it while it runs. ::
 
         with smelt.Batch(plan.session(), most_waiting=1000) as batch:
             id = batch.submit("Once upon a time", max_new_tokens=64, do_sample=True, seed=7)
