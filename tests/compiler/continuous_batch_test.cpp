@@ -319,6 +319,99 @@ TEST(Drafts, NeedRunsThatMixRows) {
   EXPECT_HAS(message_of([&] { ContinuousBatch(*session, {.draft = 2}); }), "--step-tokens=");
 }
 
+// ---- drafts by a model
+
+/// Returns a session of a plan whose runs mix rows, with weights from `seed`.
+std::unique_ptr<Session> mixing_session(uint32_t seed, int64_t pages = 40, int64_t length = kServedLength,
+                                        int64_t words = kServedWords) {
+  Json spec = Json::parse(SMELT_SERVED("llama"));
+  spec["vocab_size"] = words;
+  CompileOptions options;
+  options.mode = Mode::infer;
+  options.build.bounds = {{{"B"}, 16}, {{"T"}, length}};
+  options.build.caches = options.build.has_sampler = true;
+  options.build.cache_pages = pages, options.build.step_tokens = 24;
+  const Description description{Description::Kind::spec, "spec.json", spec_from_json(spec.dump()), nullptr,
+                                Json::object(),          {}};
+  auto session = std::make_unique<Session>(std::make_shared<const Plan>(compile(description, options).plan),
+                                           SessionOptions{.threads = 1, .poison = true});
+  session->initialize(seed);
+  return session;
+}
+
+/// Returns the counts of a crowd whose drafts are made by `draft`, after checks that all texts have the bits
+/// that they have without drafts.
+ContinuousBatchCounts counts_with_drafts(Session& draft, size_t most_drafted = 0) {
+  const auto session = mixing_session(5), other = mixing_session(5);
+  ContinuousBatch batch(
+      *session, {.most_waiting = 200, .draft = 5, .draft_model = &draft, .most_drafted = most_drafted});
+  const Crowd crowd(batch, 100);
+  ContinuousBatch plain(*other, {.plan_chooses = false});
+  for (size_t i = 0; i < crowd.requests.size(); ++i) {
+    Told expected = run_alone(plain, crowd.requests[i]);
+    if (crowd.cancelled[i]) expected.resize(crowd.told[i].size());
+    SCOPED_TRACE(i);
+    expect_same_bits(crowd.told[i], expected);
+  }
+  return batch.counts();
+}
+
+TEST(ModelDrafts, OfTheSameModelAreAllKept) {
+  const auto draft = mixing_session(5);
+  const ContinuousBatchCounts counts = counts_with_drafts(*draft);
+  EXPECT_GT(counts.draft_tokens, 100U);
+  EXPECT_EQ(counts.kept_draft_tokens, counts.draft_tokens);
+}
+
+TEST(ModelDrafts, OfAnotherModelChangeNoText) {
+  const auto draft = mixing_session(6);
+  const ContinuousBatchCounts counts = counts_with_drafts(*draft);
+  EXPECT_GT(counts.draft_tokens, 100U);
+  EXPECT_LT(counts.kept_draft_tokens, counts.draft_tokens / 4);
+}
+
+/// A text without room in the drafting model's caches, or longer than they can hold, gets no drafts.
+TEST(ModelDrafts, NeedRoomInTheCachesOfTheDraftModel) {
+  const auto few_pages = mixing_session(5, 5), short_texts = mixing_session(5, 40, 20);
+  for (Session* draft : {few_pages.get(), short_texts.get()}) {
+    const ContinuousBatchCounts counts = counts_with_drafts(*draft);
+    EXPECT_GT(counts.draft_tokens, 10U);
+    EXPECT_EQ(counts.kept_draft_tokens, counts.draft_tokens);
+  }
+}
+
+TEST(ModelDrafts, AreNotMadeForMoreTextsThanTheLimit) {
+  const auto draft = mixing_session(5), session = mixing_session(5);
+  ContinuousBatch batch(*session, {.draft = 3, .draft_model = draft.get(), .most_drafted = 2});
+  const auto run_together = [&](size_t requests) {
+    Request request{.prompt = {1, 2, 3}, .options = {}};
+    request.options.max_new_tokens = 10, request.options.eos_token_id = {};
+    for (size_t i = 0; i < requests; ++i) batch.submit(request);
+    while (batch.step()) continue;
+    return batch.counts().draft_tokens;
+  };
+  EXPECT_EQ(run_together(3), 0U);
+  EXPECT_GT(run_together(2), 10U);
+}
+
+TEST(ModelDrafts, AreCountedInTheMemoryOfCaches) {
+  const auto draft = mixing_session(5, 7), session = mixing_session(5);
+  const int64_t own = ContinuousBatch(*session, {.draft = 3}).counts().cache_bytes;
+  const int64_t drafts = ContinuousBatch(*draft).counts().cache_bytes;
+  const ContinuousBatch batch(*session, {.draft = 3, .draft_model = draft.get()});
+  EXPECT_EQ(batch.counts().cache_bytes, own + drafts);
+}
+
+TEST(ModelDrafts, AreRefusedByNameFromOtherModels) {
+  const auto session = mixing_session(5), words = mixing_session(5, 40, kServedLength, 96);
+  const auto slots = session_of(kServedCases[1], 4);
+  const auto refusal = [&](Session& draft) {
+    return message_of([&] { ContinuousBatch(*session, {.draft = 2, .draft_model = &draft}); });
+  };
+  EXPECT_HAS(refusal(*words), "the draft model has a vocabulary of 96 tokens, and the model one of 97");
+  EXPECT_HAS(refusal(*slots), "--step-tokens=");
+}
+
 // ---- tiles of prompts, which a plan for a CPU has only where it is asked for them
 
 std::unique_ptr<Module> mixed_module(const char* spec, int64_t slots, int64_t step_tokens, bool tiles,

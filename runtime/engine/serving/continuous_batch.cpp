@@ -8,6 +8,7 @@
 #include "runtime/engine/generation/loop_choice.h"
 #include "runtime/engine/generation/loop_inputs.h"
 #include "runtime/engine/serving/choosing_rows.h"
+#include "runtime/engine/serving/model_drafter.h"
 
 namespace smelt {
 namespace {
@@ -37,11 +38,23 @@ ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions&
   for (const State& state : session.plan().states)
     if (state.role == Role::cache) counts_.cache_bytes += state_bytes(session.plan(), state);
   const bool works_apart = runs_ahead(session.plan().target).most > 1;
-  if (options_.draft > 0 && !mixes())
-    fail("drafts: the plan has no runs of several tokens per row; compile with --step-tokens=");
-  steps_ = std::make_unique<Steps>(*rows_, options.ahead.value_or(works_apart ? 1 : 0), options_.chunk,
-                                   options_.draft);
-  if (options_.prepares) rows_->prepare();
+  if (options_.draft > 0) make_drafter();
+  steps_ = std::make_unique<Steps>(
+      *rows_, options.ahead.value_or(works_apart ? 1 : 0), options_.chunk,
+      DraftSource{drafter_, options_.draft,
+                  options_.most_drafted == 0 ? options_.slots : options_.most_drafted});
+  if (!options_.prepares) return;
+  rows_->prepare();
+  if (drafter_) drafter_->prepare();
+}
+
+void ContinuousBatch::make_drafter() {
+  if (!mixes()) fail("drafts: the plan has no runs of several tokens per row; compile with --step-tokens=");
+  if (options_.draft_model != nullptr)
+    drafter_ = std::make_shared<ModelDrafter>(*options_.draft_model, vocabulary(), options_.shares_prefixes);
+  else
+    drafter_ = std::make_shared<LookupDrafter>();
+  counts_.cache_bytes += drafter_->cache_bytes();
 }
 
 /// The last new token is never read.
@@ -94,6 +107,7 @@ ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   if (rows_->choosing() && options_.plan_chooses && options_.draft == 0 &&
       is_taken(entry::next_pages, ChoosingRows::refuses(sequence->request())))
     sequence->leave_choice_to_plan();
+  if (drafter_) sequence->set_draft_length(drafter_->first_length());
   known_.emplace(next_, sequence);
   if (sequence->ended())
     count_end(Finish::length);
@@ -198,6 +212,7 @@ void ContinuousBatch::fail_all(const std::string& error) {
   running_.clear();
   steps_->forget();
   rows_->forget();
+  if (drafter_) drafter_->forget();
 }
 
 void ContinuousBatch::count_end(Finish finish) {

@@ -58,10 +58,14 @@ struct ContinuousBatchOptions {
   /// Number of steps in progress while the host processes the results of an earlier step, if the plan samples
   /// all tokens. Nothing: 1 on a GPU, 0 on a CPU.
   std::optional<size_t> ahead = {};
-  /// Most tokens of a draft (drafts.h) that a step reads after each text's last token. A step reads fewer if
-  /// not enough slots are free or the run would have too many tokens. With drafts, the host samples all
-  /// tokens. 0: no drafts. Requires that rows mix.
+  /// Most tokens of a draft (drafter.h) that a step reads after each text's last token. A step reads fewer if
+  /// not enough rows of the plan are free or the run would have too many tokens. With drafts, the host
+  /// samples all tokens. 0: no drafts. Requires that rows mix.
   size_t draft = 0;
+  /// Session of the model that drafts (model_drafter.h), which must outlive the batch. Null: prompt lookup.
+  Session* draft_model = nullptr;
+  /// No request gets a draft while more than these run. 0: any number.
+  size_t most_drafted = 0;
 };
 
 /// Requires: functions other than check() are not called concurrently, and nothing else runs the session.
@@ -97,6 +101,7 @@ class ContinuousBatch : public RequestBatch {
 
  private:
   using Sequence = Steps::Sequence;
+  void make_drafter();
   void check_length(const Request& request) const;
   void admit();
   bool mixes() const { return rows_->mixed_tokens() > 0; }
@@ -115,6 +120,7 @@ class ContinuousBatch : public RequestBatch {
 
   Session& session_;
   std::unique_ptr<CacheRows> rows_;
+  std::shared_ptr<Drafter> drafter_;  // null: no drafts
   std::unique_ptr<Steps> steps_;
   ContinuousBatchOptions options_;
   std::deque<Sequence> waiting_;

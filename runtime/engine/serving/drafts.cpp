@@ -33,7 +33,8 @@ size_t DraftLength::next(size_t limit) {
 void DraftLength::record(size_t drafted, size_t kept) {
   if (kept == drafted) length_ = std::max(length_, 2 * drafted);
   if (kept < drafted) length_ = std::max<size_t>(kept, 1);
-  pause_ = kept > 0 ? 0 : std::clamp<size_t>(2 * pause_, 1, kLongestPause);
+  failures_ = kept > 0 ? 0 : failures_ + 1;
+  pause_ = failures_ <= patience_ ? 0 : std::clamp<size_t>(2 * pause_, 1, kLongestPause);
   left_ = pause_;
 }
 

@@ -1,7 +1,7 @@
-// Speculation by prompt lookup: tokens that may follow a text, found in the text itself. Such tokens are a
-// draft. One run of the model reads the draft after the last token of the text. The tokens of the draft that
-// the model would have sampled are kept, so the text can grow by several tokens in one run. The resulting
-// text is the same as without drafts.
+// Speculation: tokens that may follow a text, found in the text itself or by a smaller model. Such tokens are
+// a draft. One run of the model reads the draft after the last token of the text. The tokens of the draft
+// that the model would have sampled are kept, so the text can grow by several tokens in one run. The
+// resulting text is the same as without drafts.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,12 @@ namespace smelt {
 std::span<const int32_t> likely_continuation(std::span<const int32_t> text, size_t most);
 
 /// The length of a text's next draft, which depends on the text's earlier drafts. If all tokens of a draft
-/// were sampled, the next draft may have twice as many. If no token of a draft was sampled, the text gets no
-/// draft for its next token. This pause doubles with each further such draft in succession, up to 32 tokens.
+/// were sampled, the next draft may have twice as many. If no token of a draft was sampled, and none of
+/// `patience` such drafts in succession before it, the text gets no draft for its next token. This pause
+/// doubles with each further such draft in succession, up to 32 tokens.
 class DraftLength {
  public:
+  explicit DraftLength(size_t first = 4, size_t patience = 0) : length_(first), patience_(patience) {}
   /// Returns the most tokens of the next draft; `limit` is the largest number that the options of the batch
   /// allow.
   size_t next(size_t limit);
@@ -26,7 +28,9 @@ class DraftLength {
   void record(size_t drafted, size_t kept);
 
  private:
-  size_t length_ = 4;            // most tokens of the next draft
+  size_t length_;                // most tokens of the next draft
+  size_t patience_;              // failures in succession that make no pause
+  size_t failures_ = 0;          // failures in succession
   size_t pause_ = 0, left_ = 0;  // tokens without drafts after the next failure; those that are left now
 };
 

@@ -74,7 +74,8 @@ struct Progress {
   std::vector<NewToken> tokens;  // including the end token and the tokens of a stop text
   std::string text;
   std::vector<float> vector = {};  // of a TextBatch that has ended with `stop`: the text's vector or scores
-  bool has_begun = false;          // true in the first report after the request has left the queue
+  size_t draft_tokens = 0, kept_draft_tokens = 0;  // drafted tokens that were read; those that were sampled
+  bool has_begun = false;  // true in the first report after the request has left the queue
   Finish finish = Finish::none;
   std::string error;               // message if `finish` is `failed`
   bool is_requests_fault = false;  // whether the request's options caused the error

@@ -34,19 +34,24 @@ RunningSequence::RunningSequence(Request request, uint64_t number)
 }
 
 /// A draft leaves room for the token that is sampled after it.
-std::span<const int32_t> RunningSequence::draft(size_t limit) {
-  limit = draft_length_.next(std::min(limit, most_held() - tokens_.size()));
-  const auto found = limit > 0 ? likely_continuation(tokens_, limit) : std::span<const int32_t>();
-  draft_.assign(found.begin(), found.end());
+size_t RunningSequence::most_drafted(size_t limit) {
+  return draft_length_.next(std::min(limit, most_held() - tokens_.size()));
+}
+
+std::span<const int32_t> RunningSequence::begin_draft(std::span<const int32_t> draft) {
+  draft_.assign(draft.begin(), draft.end());
   draft_begin_ = tokens_.size();
+  news_.draft_tokens += draft.size();
   return draft_;
 }
 
 size_t RunningSequence::end_draft() {
-  const size_t sampled = tokens_.size() - draft_begin_, kept = sampled > 0 ? sampled - 1 : 0;
+  const auto differs = std::ranges::mismatch(draft_, std::span(tokens_).subspan(draft_begin_)).in1;
+  const auto kept = static_cast<size_t>(differs - draft_.begin());
   held_ = draft_begin_ + kept;
   draft_length_.record(draft_.size(), kept);
   draft_.clear();
+  news_.kept_draft_tokens += kept;
   return kept;
 }
 

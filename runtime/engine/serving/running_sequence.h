@@ -47,9 +47,12 @@ class RunningSequence {
     return request_.prompt.size() +
            static_cast<size_t>(std::max<int64_t>(request_.options.max_new_tokens, 1)) - 1;
   }
-  /// Chooses a draft of at most `limit` tokens, which may follow the known ones, and returns it. It is valid
-  /// until the next call.
-  std::span<const int32_t> draft(size_t limit);
+  /// Sets the length of the first draft, and how it changes.
+  void set_draft_length(DraftLength length) { draft_length_ = length; }
+  /// Returns the most tokens, at most `limit`, of a draft that may follow the known tokens now.
+  size_t most_drafted(size_t limit);
+  /// Sets the draft, and returns a copy that is valid until the next call.
+  std::span<const int32_t> begin_draft(std::span<const int32_t> draft);
   size_t draft_size() const { return draft_.size(); }
   /// Ends the draft, after the run that has read it. Records that the caches hold those draft tokens that
   /// were then sampled as new tokens, and returns the number of these tokens.

@@ -92,22 +92,43 @@ void Steps::add_scored_prompts(std::vector<RowStep>& reads) {
   }
 }
 
-/// Adds reads of drafts. Each of their tokens is a row of its own, which has the pages of the text's row, so
-/// that the run returns the logits after each of them.
+/// Returns all running texts. Those that the step reads a last known token of may get a draft.
+std::vector<DraftText> Steps::texts_to_draft(const std::vector<RowStep>& reads) {
+  std::vector<DraftText> texts;
+  for (size_t row = 0; row < running_.size(); ++row) {
+    RunningSequence& sequence = *running_[row];
+    if (sequence.ended() || sequence.plan_chooses()) continue;
+    const bool wants = !sequence.reads_prompt() && !sequence.scores_prompt() &&
+                       std::ranges::count(reads, row, &RowStep::row) == 1;
+    texts.push_back({.number = sequence.number(),
+                     .request = &sequence.request(),
+                     .tokens = sequence.tokens(),
+                     .longest = sequence.most_held(),
+                     .most = wants ? sequence.most_drafted(drafts_.tokens) : 0});
+  }
+  return texts;
+}
+
+/// Each token of a draft is a row of its own, which has the pages of the text's row, so that the run returns
+/// the logits after each of them.
+void Steps::add_draft(std::vector<RowStep>& reads, RowStep text, std::span<const int32_t> draft) {
+  for (size_t at = 0; at < draft.size(); ++at)
+    reads.push_back({.row = text.row,
+                     .tokens = draft.subspan(at, 1),
+                     .past = text.past + 1 + at,
+                     .request = text.request});
+  taken_.drafted += draft.size();
+}
+
+/// Adds reads of drafts.
 void Steps::add_drafts(std::vector<RowStep>& reads) {
-  size_t left = free_steps(reads);
-  const size_t texts = reads.size();
-  for (size_t i = 0; i < texts; ++i) {
-    const RowStep text = reads[i];
-    RunningSequence& sequence = *running_[text.row];
-    if (sequence.plan_chooses() || sequence.reads_prompt() || sequence.scores_prompt()) continue;
-    const std::span<const int32_t> draft = sequence.draft(std::min(draft_, left / (texts - i)));
-    for (size_t at = 0; at < draft.size(); ++at)
-      reads.push_back({.row = text.row,
-                       .tokens = draft.subspan(at, 1),
-                       .past = text.past + 1 + at,
-                       .request = text.request});
-    left -= draft.size(), taken_.drafted += draft.size();
+  if (running_.size() > drafts_.texts) return;
+  std::vector<DraftText> texts = texts_to_draft(reads);
+  drafts_.drafter->draft(texts, free_steps(reads));
+  for (const DraftText& text : texts) {
+    const auto read = std::ranges::find(reads, text.request, &RowStep::request);
+    if (text.draft.empty() || read == reads.end()) continue;
+    add_draft(reads, *read, running_[read->row]->begin_draft(text.draft));
   }
 }
 
@@ -118,7 +139,7 @@ std::vector<RowStep> Steps::next_reads() {
     if (running_[row]->may_go_on()) reads.push_back(next_token(*running_[row], row));
   if (rows_.mixed_tokens() > 0) add_prompts(reads);
   add_scored_prompts(reads);
-  if (draft_ > 0) add_drafts(reads);
+  if (drafts_.drafter) add_drafts(reads);
   std::ranges::stable_sort(reads, {}, &RowStep::row);
   return reads;
 }
@@ -189,7 +210,7 @@ void Steps::take() {
     }
     take_logits(row, step.logits.subspan(i * words, words));
   }
-  if (draft_ > 0) end_drafts(step);
+  if (drafts_.drafter) end_drafts(step);
 }
 
 /// Takes the logits of a row. Those after a token of a draft count only if that token is the one that was

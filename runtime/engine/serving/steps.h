@@ -8,9 +8,11 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/engine/serving/cache_rows.h"
+#include "runtime/engine/serving/drafter.h"
 #include "runtime/engine/serving/running_sequence.h"
 
 namespace smelt {
@@ -20,11 +22,10 @@ class Steps {
   using Sequence = std::shared_ptr<RunningSequence>;
 
   /// `ahead` is the number of steps that may still be in progress when step() returns, if the plan samples
-  /// the tokens of all rows. `chunk` is the most prompt tokens that a step reads if rows mix. `draft` is the
-  /// most tokens of a draft (drafts.h) that a step reads for a row. If `draft` is not 0, rows must mix and
-  /// the host must sample.
-  Steps(CacheRows& rows, size_t ahead, size_t chunk, size_t draft)
-      : rows_(rows), ahead_(ahead), chunk_(chunk), draft_(draft) {}
+  /// the tokens of all rows. `chunk` is the most prompt tokens that a step reads if rows mix. If `drafts` has
+  /// a drafter, rows must mix and the host must sample.
+  Steps(CacheRows& rows, size_t ahead, size_t chunk, DraftSource drafts)
+      : rows_(rows), ahead_(ahead), chunk_(chunk), drafts_(std::move(drafts)) {}
   ~Steps();
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
@@ -71,7 +72,9 @@ class Steps {
   void add_prompts(std::vector<RowStep>& reads);
   size_t free_steps(const std::vector<RowStep>& reads) const;
   void add_scored_prompts(std::vector<RowStep>& reads);
+  std::vector<DraftText> texts_to_draft(const std::vector<RowStep>& reads);
   void add_drafts(std::vector<RowStep>& reads);
+  void add_draft(std::vector<RowStep>& reads, RowStep text, std::span<const int32_t> draft);
   void take_logits(const Row& row, std::span<const float> logits);
   void end_drafts(const Step& step);
   RowStep next_token(RunningSequence& sequence, size_t row);
@@ -79,7 +82,8 @@ class Steps {
   void take_chosen(const Row& row);
 
   CacheRows& rows_;
-  size_t ahead_, chunk_, draft_;
+  size_t ahead_, chunk_;
+  DraftSource drafts_;
   std::deque<Step> under_way_;
   std::span<const Sequence> running_;
   Taken taken_;
