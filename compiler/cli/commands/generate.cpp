@@ -7,18 +7,23 @@
 #include <functional>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "compiler/cli/command.h"
+#include "compiler/cli/commands/batch_prompts.h"
 #include "compiler/cli/commands/continue_prompts.h"
+#include "compiler/cli/commands/serve_caches.h"
 #include "compiler/cli/shared/chat_text.h"
 #include "compiler/cli/shared/config_file.h"
+#include "compiler/cli/shared/draft_model.h"
 #include "compiler/cli/shared/generation_flags.h"
 #include "compiler/cli/shared/inference_ranks.h"
 #include "compiler/cli/shared/model.h"
 #include "compiler/cli/shared/prompt_file.h"
 #include "compiler/cli/shared/prompt_text.h"
+#include "compiler/cli/shared/structured_flags.h"
 #include "runtime/base/error.h"
 #include "runtime/engine/generation/generator.h"
 #include "runtime/plan/plan_ranks.h"
@@ -36,7 +41,15 @@ struct GenerateCommand {
   CompileFlags flags;
   WeightFlags weights;
   GenerationFlags generation;
+  DraftFlags draft;
+  StructuredFlags structured;
 
+  /// Returns the given option that needs a continuous batch in place of a Generator; empty if there is none.
+  std::string batch_option() const {
+    if (!structured.name().empty()) return structured.name();
+    if (draft.most_tokens() == 0) return "";
+    return draft.source.empty() ? "--draft-tokens" : "--draft";
+  }
   /// Returns whether results are printed as they come, for people.
   bool for_people() const { return !json && output.empty(); }
 };
@@ -63,16 +76,20 @@ std::vector<GivenPrompt> given_prompts(const GenerateCommand& options, Inference
 }
 
 /// Returns the tokens of a prompt. An error in a prompt of a file names the line.
-Generator::Tokens tokens_of(const GivenPrompt& prompt, const PromptText& texts, const Generator& generator,
-                            const GenerationOptions& generation) {
-  if (prompt.place.empty()) return prompt.ids ? *prompt.ids : texts.encode(prompt.text);
-  Generator::Tokens tokens;
+Generator::Tokens tokens_of(const GivenPrompt& prompt, const PromptText& texts) {
   try {
-    tokens = prompt.ids ? *prompt.ids : texts.encode(prompt.text);
+    return prompt.ids ? *prompt.ids : texts.encode(prompt.text);
   } catch (const Error& error) {
+    if (prompt.place.empty()) throw;
     fail_with(error.status(), "{}: {}", prompt.place, error.what());
   }
-  generator.check(tokens, prompt.place, generation);
+}
+
+/// Does the same, and checks that a prompt of a file can be continued.
+Generator::Tokens tokens_of(const GivenPrompt& prompt, const PromptText& texts, const Generator& generator,
+                            const GenerationOptions& generation) {
+  Generator::Tokens tokens = tokens_of(prompt, texts);
+  if (!prompt.place.empty()) generator.check(tokens, prompt.place, generation);
   return tokens;
 }
 
@@ -125,7 +142,7 @@ struct Work {
   const GenerateCommand& options;
   const GenerationOptions& generation;
   const PromptText& texts;
-  Generator& generator;
+  Generator* generator;  // null if a continuous batch generates
   const std::vector<GivenPrompt>& given;
   InferenceRanks* ranks = nullptr;  // that do the same with parts of the model
   std::vector<Generator::Tokens> prompts = {};
@@ -133,7 +150,7 @@ struct Work {
   bool as_text(size_t prompt) const { return texts.known() && given[prompt].is_text(); }
   /// A source is not part of what a decoder writes.
   Generator::Tokens written_before(size_t prompt) const {
-    return generator.reads_source() ? Generator::Tokens() : prompts[prompt];
+    return generator && generator->reads_source() ? Generator::Tokens() : prompts[prompt];
   }
   bool streams() const {
     return options.for_people() && prompts.size() == 1 && generation.num_beams == 1 &&
@@ -141,20 +158,38 @@ struct Work {
   }
 };
 
-std::string json_line(const Work& work, size_t prompt, const Hypothesis& found,
-                      const Generator::Tokens& all) {
+std::string json_line(const Work& work, size_t prompt, const Hypothesis& found, const Generator::Tokens& all,
+                      const BatchResult* drafts) {
   Json json = {{"prompt_ids", work.prompts[prompt]}, {"new_ids", found.tokens}};
   if (work.given[prompt].line > 0) json["line"] = work.given[prompt].line;
   if (!std::isnan(found.score)) json["score"] = found.score;
   if (work.texts.known()) json["text"] = work.texts.decode(all);
+  if (drafts)
+    json["draft_tokens"] = drafts->draft_tokens, json["kept_draft_tokens"] = drafts->kept_draft_tokens;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string line_of(const Work& work, size_t prompt, const Hypothesis& found) {
+/// `drafts`: counts of drafts for JSON; null if there are none.
+std::string line_of(const Work& work, size_t prompt, const Hypothesis& found,
+                    const BatchResult* drafts = nullptr) {
   Generator::Tokens all = work.written_before(prompt);
   all.insert(all.end(), found.tokens.begin(), found.tokens.end());
-  if (!work.options.for_people()) return json_line(work, prompt, found, all);
+  if (!work.options.for_people()) return json_line(work, prompt, found, all, drafts);
   return work.as_text(prompt) ? work.texts.decode(all) : fmt::format("{}", fmt::join(all, " "));
+}
+
+/// Sets the options of a plan for a continuous batch. Structured output needs no entries that sample.
+void compile_for_batch(const GenerateCommand& options, const Model& model, CompileOptions& result) {
+  if (options.draft.most_tokens() == 0) {
+    result.build.has_sampler = false;
+    return;
+  }
+  if (!model.description) return;
+  CacheFlags().apply(model, result);
+  if (result.build.cache_pages == 0)
+    fail("{}: {} has no caches in pages, which drafts need; expected a decoder, and no --no-kv-cache",
+         options.batch_option(), model.path.string());
+  add_draft_rows(result, options.draft.most_tokens());
 }
 
 CompileOptions compile_options(const GenerateCommand& options, const Model& model, size_t prompts,
@@ -168,6 +203,7 @@ CompileOptions compile_options(const GenerateCommand& options, const Model& mode
   const auto at_once = static_cast<int64_t>(std::min(prompts, kPromptsAtOnce));
   const int64_t beams = options.generation.options(model.about, options.weights.seed).num_beams;
   bounds.add(result.build.bounds, "B", at_once * beams, "the number of prompts and beams");
+  if (!options.batch_option().empty()) compile_for_batch(options, model, result);
   result.entries = generation_entries(model, result);
   return result;
 }
@@ -180,7 +216,7 @@ GenerationClock stream_one(const Work& work) {
   const auto begin = [&] {  // nothing is printed of what is refused
     if (!std::exchange(has_begun, true)) stream.show(work.written_before(0));
   };
-  work.generator.generate(work.prompts, work.generation, [&](size_t, int32_t token) {
+  work.generator->generate(work.prompts, work.generation, [&](size_t, int32_t token) {
     begin();
     clock.token();
     stream.show({token});
@@ -194,7 +230,7 @@ GenerationClock stream_one(const Work& work) {
 /// Prints each of several prompts when it and those before it are done.
 GenerationClock print_all(const Work& work, ResultLines& lines) {
   GenerationClock clock;
-  continue_prompts(work.generator, work.prompts, work.generation, clock,
+  continue_prompts(*work.generator, work.prompts, work.generation, clock,
                    [&](size_t prompt, std::span<const Hypothesis> results) {
                      for (const Hypothesis& found : results) lines.add(line_of(work, prompt, found));
                    });
@@ -209,7 +245,7 @@ void run_shortly(const Work& work) {
   few.max_length.reset();
   few.min_new_tokens = few.min_length = 0;
   GenerationClock clock;
-  continue_prompts(work.generator, work.prompts, few, clock, [](size_t, std::span<const Hypothesis>) {});
+  continue_prompts(*work.generator, work.prompts, few, clock, [](size_t, std::span<const Hypothesis>) {});
 }
 
 void generate(const GenerateCommand& options, const std::vector<GivenPrompt>& given,
@@ -223,7 +259,7 @@ void generate(const GenerateCommand& options, const std::vector<GivenPrompt>& gi
   auto session = open_session(model, options.weights, session_options);
   Generator generator(*session);
   const PromptText texts(model, generator.vocabulary(), !options.no_special_tokens && !options.chat);
-  Work work{options, generation, texts, generator, given, ranks};
+  Work work{options, generation, texts, &generator, given, ranks};
   for (const GivenPrompt& prompt : given)
     work.prompts.push_back(tokens_of(prompt, texts, generator, generation));
   if (ranks) ranks->share_choices(*session, [&] { run_shortly(work); });
@@ -231,6 +267,77 @@ void generate(const GenerateCommand& options, const std::vector<GivenPrompt>& gi
   const std::string speed = clock.text(*model.plan);
   lines.finish();
   if (is_first(ranks) && (!options.json || options.flags.values.timing)) fmt::print(stderr, "{}\n", speed);
+}
+
+/// Returns names of prompts for messages: their lines in files, or their numbers.
+std::vector<std::string> names_of(const std::vector<GivenPrompt>& prompts) {
+  std::vector<std::string> names;
+  for (const GivenPrompt& prompt : prompts)
+    names.push_back(prompt.place.empty() ? fmt::format("prompt {}", names.size()) : prompt.place);
+  return names;
+}
+
+/// Prints prompts that a continuous batch continues, one as it grows, several when each is done.
+GenerationClock print_from_batch(const Work& work, ContinuousBatch& batch,
+                                 const std::shared_ptr<structured::Constraint>& constraint,
+                                 ResultLines& lines) {
+  const bool streams = work.streams(), has_drafts = work.options.draft.most_tokens() > 0;
+  const Stream stream(work.as_text(0), work.texts, streams);
+  GenerationClock clock;
+  bool has_begun = false;
+  const auto begin = [&] {  // nothing is printed of what is refused
+    if (!std::exchange(has_begun, true) && streams) stream.show(work.written_before(0));
+  };
+  continue_in_batch(
+      batch, {work.prompts, names_of(work.given), work.generation, constraint}, clock,
+      [&](size_t prompt, std::span<const BatchResult> results) {
+        for (const BatchResult& result : results)
+          if (!streams)
+            lines.add(line_of(work, prompt, {result.tokens, std::numeric_limits<float>::quiet_NaN()},
+                              has_drafts ? &result : nullptr));
+      },
+      [&](int32_t token) { begin(), stream.show({token}); });
+  begin();
+  stream.finish();
+  return clock;
+}
+
+/// Throws Error if a continuous batch cannot do what the options say.
+void check_for_batch(const GenerateCommand& options, const GenerationOptions& generation,
+                     const InferenceRanks* ranks) {
+  const std::string option = options.batch_option();
+  if (ranks) fail("{}: one rank generates such texts; expected no launch", option);
+  if (generation.num_beams > 1)
+    fail("{} and num_beams {}: a beam search has neither drafts nor specifications; expected 1 beam", option,
+         generation.num_beams);
+  if (generation.sliding_window)
+    fail("{} and --sliding-window: texts of a batch are kept as a whole; leave out one of them", option);
+}
+
+ContinuousBatchOptions batch_options(const GenerateCommand& options, const Session& session, Session* draft) {
+  const size_t tokens = options.draft.most_tokens();
+  const size_t rows = CacheRows::exact_rows(session, DecodeInterface(session.plan()).rows);
+  return {.slots = tokens == 0 ? 0 : std::min(texts_of_rows(rows, tokens), kPromptsAtOnce),
+          .draft = tokens,
+          .draft_model = draft};
+}
+
+/// Generates with drafts, or texts that satisfy a specification.
+void generate_in_batch(const GenerateCommand& options, const std::vector<GivenPrompt>& given,
+                       const GenerationOptions& generation, const Model& model, DraftModel* draft,
+                       ResultLines& lines) {
+  require_mesh(*model.plan, nullptr);
+  Session* drafting = draft ? &draft->open(model, options.flags.options(), options.flags) : nullptr;
+  auto session = open_session(model, options.weights);
+  ContinuousBatch batch(*session, batch_options(options, *session, drafting));
+  const PromptText texts(model, batch.vocabulary(), !options.no_special_tokens && !options.chat);
+  Work work{options, generation, texts, nullptr, given};
+  for (const GivenPrompt& prompt : given) work.prompts.push_back(tokens_of(prompt, texts));
+  const auto constraint = options.structured.constraint(texts);
+  const GenerationClock clock = print_from_batch(work, batch, constraint, lines);
+  lines.finish();
+  if (!options.json || options.flags.values.timing)
+    fmt::print(stderr, "{}\n", clock.text(*model.plan, draft ? draft->model().plan.get() : nullptr));
 }
 
 /// A file of results takes the place of what has its name.
@@ -261,6 +368,8 @@ void run_generate(const GenerateCommand& options, const Json& all, InferenceRank
   DefaultBounds bounds;
   Model model = open_model(options.model, options.weights);
   if (model.weights && !is_first(ranks)) model.weights->note.clear();
+  std::optional<DraftModel> draft;
+  if (options.draft.by_model()) draft.emplace(options.draft, options.weights);
   if (options.chat) render_chats(given, model);
   CompileOptions compiled = compile_options(options, model, given.size(), bounds);
   if (ranks) ranks->add_to(compiled);
@@ -273,6 +382,10 @@ void run_generate(const GenerateCommand& options, const Json& all, InferenceRank
   if (const std::string remark = options.generation.remark(generation); !remark.empty() && is_first(ranks))
     fmt::print(stderr, "{}\n", remark);
   if (is_first(ranks)) tell_unknown_fields(model);
+  if (!options.batch_option().empty()) {
+    check_for_batch(options, generation, ranks);
+    return generate_in_batch(options, given, generation, model, draft ? &*draft : nullptr, lines);
+  }
   generate(options, given, generation, model, lines, ranks);
 }
 
@@ -299,10 +412,13 @@ void add_generate(CLI::App& app) {
   command->add_option("--output,-o", options->output,
                       "write one JSON object a result to this file, which is made when all are done");
   options->generation.add_to(*command);
+  options->draft.add_to(*command);
+  options->structured.add_to(*command);
   options->flags.add_to(*command, {OptionGroup::caches, OptionGroup::sampling, OptionGroup::ranks});
   options->weights.add_to(*command);
   command->callback([options, command] {
     check_output(*options);
+    options->draft.check();
     infer_over_ranks(options->flags.values.mesh, "generate", [&](InferenceRanks* ranks) {
       run_generate(*options, resolved_config(*command), ranks);
     });
