@@ -314,7 +314,8 @@ void check_for_batch(const GenerateCommand& options, const GenerationOptions& ge
     fail("{} and --sliding-window: texts of a batch are kept as a whole; leave out one of them", option);
 }
 
-ContinuousBatchOptions batch_options(const GenerateCommand& options, const Session& session, Session* draft) {
+ContinuousBatchOptions drafting_batch_options(const GenerateCommand& options, const Session& session,
+                                              Session* draft) {
   const size_t tokens = options.draft.most_tokens();
   const size_t rows = CacheRows::exact_rows(session, DecodeInterface(session.plan()).rows);
   return {.slots = tokens == 0 ? 0 : std::min(texts_of_rows(rows, tokens), kPromptsAtOnce),
@@ -329,7 +330,7 @@ void generate_in_batch(const GenerateCommand& options, const std::vector<GivenPr
   require_mesh(*model.plan, nullptr);
   Session* drafting = draft ? &draft->open(model, options.flags.options(), options.flags) : nullptr;
   auto session = open_session(model, options.weights);
-  ContinuousBatch batch(*session, batch_options(options, *session, drafting));
+  ContinuousBatch batch(*session, drafting_batch_options(options, *session, drafting));
   const PromptText texts(model, batch.vocabulary(), !options.no_special_tokens && !options.chat);
   Work work{options, generation, texts, nullptr, given};
   for (const GivenPrompt& prompt : given) work.prompts.push_back(tokens_of(prompt, texts));

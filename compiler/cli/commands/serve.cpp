@@ -10,6 +10,7 @@
 #include "compiler/cli/commands/serve_caches.h"
 #include "compiler/cli/commands/serve_texts.h"
 #include "compiler/cli/shared/config_file.h"
+#include "compiler/cli/shared/draft_model.h"
 #include "compiler/cli/shared/generation_flags.h"
 #include "compiler/cli/shared/inference_ranks.h"
 #include "compiler/cli/shared/model.h"
@@ -21,7 +22,6 @@
 #include "compiler/server/http_server.h"
 #include "compiler/server/listening_thread.h"
 #include "runtime/base/error.h"
-#include "runtime/cpu/small_m.h"
 #include "runtime/plan/decode_contract.h"
 #include "runtime/plan/plan_ranks.h"
 #include "runtime/system/memory_room.h"
@@ -40,7 +40,8 @@ struct ServeCommand {
   int port = 8080;
   int64_t slots = 0;
   std::optional<size_t> queue;
-  size_t chunk = 0, draft_tokens = 0;
+  size_t chunk = 0, draft_users = 0;
+  DraftFlags draft;
   bool no_special_tokens = false, no_shared_prefixes = false, lazy = false, log_requests = false;
   std::string api_keys;
   size_t most_per_key = 0;
@@ -59,21 +60,31 @@ struct ServeCommand {
   }
 };
 
-/// Asks for runs of several tokens per row, which read drafts, unless other options say whether there are
-/// such runs.
-void mix_rows(CompileOptions& options) {
-  if (options.build.step_tokens || resolved_target(options).can.launches) return;
-  options.build.has_sampler = true, options.build.step_tokens = SmallM::kMostRows;
+/// The state of a rank of a server.
+struct Served {
+  Model model;
+  std::unique_ptr<Session> session;
+  std::optional<DraftModel> draft = {};  // that makes drafts for the model
+  ContinuousBatchOptions batch;
+  std::optional<TextServing> texts = {};  // of a model that reads whole texts
+};
+
+/// Plans the rows that read drafts, in addition to those of the requests.
+void plan_drafts(const ServeCommand& options, Served& served, CompileOptions& result) {
+  if (options.draft.most_tokens() == 0) return;
+  const int64_t requests = add_draft_rows(result, options.draft.most_tokens());
+  if (served.model.description) served.batch.slots = static_cast<size_t>(requests);
 }
 
-CompileOptions compile_options(const ServeCommand& options, const Model& model, const InferenceRanks* ranks,
+CompileOptions compile_options(const ServeCommand& options, Served& served, const InferenceRanks* ranks,
                                DefaultBounds& bounds) {
+  const Model& model = served.model;
   CompileOptions result = options.flags.options();
   if (ranks) ranks->add_to(result);
   result.mode = Mode::infer;
   bounds.add(result.build.bounds, "B", options.slots > 0 ? options.slots : kDefaultSlots, "--slots");
-  options.caches.apply(model, result);
-  if (options.draft_tokens > 0) mix_rows(result);
+  options.caches.apply(model, result, served.draft ? &served.draft->model() : nullptr);
+  plan_drafts(options, served, result);
   if (result.build.cache_pages == 0) result.build.has_sampler = false;  // slots leave it to the host
   result.entries = generation_entries(model, result);
   return result;
@@ -136,14 +147,6 @@ void drain(const ServeCommand& options, server::HttpServer& http, server::BatchT
     fmt::print(stderr, "note: requests that did not end in {} s are cut off\n", options.drain_seconds);
 }
 
-/// The state of a rank of a server.
-struct Served {
-  Model model;
-  std::unique_ptr<Session> session;
-  ContinuousBatchOptions batch;
-  std::optional<TextServing> texts = {};  // of a model that reads whole texts
-};
-
 void refuse_given(const std::vector<std::string>& given, const char* tasks) {
   if (!given.empty()) fail("{}: this option is for models that {}", given[0], tasks);
 }
@@ -154,7 +157,9 @@ CompileOptions options_for_task(const ServeCommand& options, Served& served, con
   const ServedTask task = served_task(served.model, options.task);
   if (task == ServedTask::generate) {
     refuse_given(options.for_texts, "embed or classify texts");
-    return compile_options(options, served.model, ranks, bounds);
+    if (ranks && served.draft)
+      fail("--draft {}: one rank serves with a draft model; expected no launch", options.draft.source);
+    return compile_options(options, served, ranks, bounds);
   }
   refuse_given(options.for_generation, "generate text");
   if (ranks) fail("--task {}: texts are served by one rank; expected no launch", options.task);
@@ -167,10 +172,22 @@ CompileOptions options_for_task(const ServeCommand& options, Served& served, con
   return result;
 }
 
+/// `planned_slots`: the number of requests that the plan was compiled for; 0: as many as it has rows.
+ContinuousBatchOptions served_batch_options(const ServeCommand& options, size_t planned_slots) {
+  return {.slots = options.slots > 0 ? static_cast<size_t>(options.slots) : planned_slots,
+          .most_waiting = options.most_waiting(),
+          .chunk = options.chunk,
+          .shares_prefixes = !options.no_shared_prefixes,
+          .prepares = !options.lazy,
+          .draft = options.draft.most_tokens(),
+          .most_drafted = options.draft_users};
+}
+
 Served open_served(const ServeCommand& options, const Json& all, InferenceRanks* ranks) {
   Served served;
   DefaultBounds bounds;
   served.model = open_model(options.model, options.weights);
+  if (options.draft.by_model()) served.draft.emplace(options.draft, options.weights);
   const bool is_first = !ranks || ranks->is_first();
   if (served.model.weights && !is_first) served.model.weights->note.clear();
   CompileFlags flags = options.flags;
@@ -187,12 +204,8 @@ Served open_served(const ServeCommand& options, const Json& all, InferenceRanks*
   else
     require_mesh(*served.model.plan, nullptr);
   served.session = open_session(served.model, options.weights, session);
-  served.batch = {.slots = static_cast<size_t>(options.slots),
-                  .most_waiting = options.most_waiting(),
-                  .chunk = options.chunk,
-                  .shares_prefixes = !options.no_shared_prefixes,
-                  .prepares = !options.lazy,
-                  .draft = options.draft_tokens};
+  served.batch = served_batch_options(options, served.batch.slots);
+  if (served.draft) served.batch.draft_model = &served.draft->open(served.model, compile, flags);
   return served;
 }
 
@@ -349,13 +362,11 @@ void add_limits(CLI::App& command, ServeCommand& options) {
   command.add_flag(
       "--lazy", options.lazy,
       "on a GPU: open the port before the sizes of runs are prepared; the first request of each size waits");
+  options.draft.add_to(command);
   command
-      .add_option(
-          "--draft-tokens", options.draft_tokens,
-          "speculation by prompt lookup: read up to this many tokens ahead that followed the same tokens "
-          "earlier in the text; the answers are the same; 0: none")
-      ->check(CLI::Range(0, 64))
-      ->capture_default_str();
+      .add_option("--draft-users", options.draft_users,
+                  "no text gets drafts while more than this many requests run; default: any number")
+      ->check(CLI::PositiveNumber);
   command.add_flag("--no-shared-prefixes", options.no_shared_prefixes,
                    "of caches in pages: read every prompt from its beginning");
 }
@@ -384,8 +395,8 @@ void note_given(const CLI::App& command, ServeCommand& options) {
     for (const char* name : names)
       if (command.get_option(name)->count() > 0) given.emplace_back(name);
   };
-  note({"--chunk", "--draft-tokens", "--no-shared-prefixes", "--cache-memory", "--cache-pages",
-        "--tool-parser", "--sampler"},
+  note({"--chunk", "--draft", "--draft-weights", "--draft-tokens", "--draft-users", "--no-shared-prefixes",
+        "--cache-memory", "--cache-pages", "--tool-parser", "--sampler"},
        options.for_generation);
   note({"--pooling"}, options.for_texts);
 }
@@ -456,6 +467,7 @@ void add_serve(CLI::App& app) {
   options->weights.add_to(*command);
   command->callback([options, command] {
     note_given(*command, *options);
+    options->draft.check();
     infer_over_ranks(options->flags.values.mesh, "serve",
                      [&](InferenceRanks* ranks) { run_serve(*options, resolved_config(*command), ranks); });
   });

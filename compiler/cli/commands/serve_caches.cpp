@@ -39,6 +39,14 @@ std::optional<OnePage> one_page_of(const Model& model, CompileOptions options) {
   return page;
 }
 
+/// Returns the bytes of a page of the model that makes drafts; 0 if it is a plan, whose caches are fixed.
+int64_t draft_page_bytes(const Model& draft, CompileOptions options) {
+  if (!draft.spec()) return 0;
+  options.build.bounds = {{{"B"}, 1}, {{"T"}, kPageTokens}};
+  const std::optional<OnePage> page = one_page_of(draft, options);
+  return page ? page->bytes : 0;
+}
+
 int64_t pages_in(uint64_t bytes, const OnePage& page) {
   const uint64_t pages = bytes / static_cast<uint64_t>(page.bytes);
   if (pages == 0)
@@ -62,10 +70,11 @@ void CacheFlags::add_to(CLI::App& app) {
       ->excludes(memory);
 }
 
-void CacheFlags::apply(const Model& model, CompileOptions& options) const {
+void CacheFlags::apply(const Model& model, CompileOptions& options, const Model* draft) const {
   if (asked() && !model.description)
     fail("{}: a plan has its caches already; compile it with --cache-pages=", model.path.string());
-  const std::optional<OnePage> page = one_page_of(model, options);
+  std::optional<OnePage> page = one_page_of(model, options);
+  if (page && draft) page->bytes += draft_page_bytes(*draft, options);
   if (!page && (bytes_ || pages_.value_or(0) > 0))
     fail("--cache-{}: {} has no caches in pages", bytes_ ? "memory" : "pages", model.path.string());
   if (pages_)

@@ -121,12 +121,15 @@ Session& DraftModel::open(const Model& checking, CompileOptions options, Compile
   return *session_;
 }
 
-void add_draft_rows(CompileOptions& options, size_t tokens) {
+int64_t add_draft_rows(CompileOptions& options, size_t tokens) {
   const bool is_cpu = !resolved_target(options).can.launches;
   if (is_cpu && !options.build.step_tokens) options.build.step_tokens = SmallM::kMostRows;
   options.build.has_sampler = true;
-  const int64_t rows = bound_of(options.build.bounds, "B") * static_cast<int64_t>(1 + tokens);
-  set_bound(options.build.bounds, "B", is_cpu ? std::min<int64_t>(rows, SmallM::kMostRows) : rows);
+  const int64_t texts = bound_of(options.build.bounds, "B");
+  const int64_t rows = texts * static_cast<int64_t>(1 + tokens);
+  const int64_t most = std::max<int64_t>(texts, SmallM::kMostRows);
+  set_bound(options.build.bounds, "B", is_cpu ? std::min(rows, most) : rows);
+  return texts;
 }
 
 size_t texts_of_rows(size_t rows, size_t tokens) { return std::max<size_t>(1, rows / (1 + tokens)); }
