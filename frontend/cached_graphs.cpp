@@ -12,6 +12,7 @@ namespace {
 
 const Place kMemoryMask = {"decoder.cross.mask"};
 constexpr double kAllTokens = -1;  // a length that means T
+constexpr double kOwnRow = -1;     // a row of the caches that means the input's row
 
 /// One entry as it grows.
 class CachedGraph : ModelGraph {
@@ -23,7 +24,8 @@ class CachedGraph : ModelGraph {
   /// Runs the encoder and leaves what the decoder reads of it in its cache.
   void add_encode() {
     read_sources();
-    const Cache memory = cache_of("S");
+    Cache memory = cache_of("S");
+    memory.rows = rows_of_sources(memory);
     remember_mask(memory);
     const Stack stack{.name = "decoder", .spec = spec_.decoder, .memory = last_, .memory_cache = &memory};
     for (int64_t block = 0; block < spec_.decoder.layers; ++block) remember_memory(b_, stack, block);
@@ -318,6 +320,16 @@ class CachedGraph : ModelGraph {
     return {.slots = symbols.upper(Dim::symbol("B")),
             .capacity = symbols.upper(Dim::symbol(length)),
             .rows = b_.graph.iota({DType::i32, {batch_}}, 0)};
+  }
+
+  /// Returns the row of the caches that gets each source: the given one, or the row that the source has in
+  /// the run.
+  Value* rows_of_sources(const Cache& memory) {
+    GraphBuilder& g = b_.graph;
+    Value* given =
+        optional_input(std::string(port::source_rows), port::source_rows.shape.of(sizes(length_)), kOwnRow);
+    set_id_range(*given->node(), {.below = memory.slots, .ignored = kOwnRow});
+    return g.select(g.eq(given, g.like(given, kOwnRow)), memory.rows, given);
   }
 
   /// Returns whether a state is one of @encode's, or one of @decode's.

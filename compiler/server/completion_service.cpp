@@ -282,7 +282,8 @@ std::string CompletionService::completion_of(const ChatRequest& chat) const {
   if (chat.tools.reads_calls) keep_markers(format_of(chat.tools), body);
   if (!chat.tools.forced_call.is_null()) force_call(chat.tools.forced_call, body);
   if (!chat.has_length()) {
-    const size_t used = texts_.encode(prompt, false).size(), most = batch_.capacity();
+    const size_t used = maker_.reads_source() ? 1 : texts_.encode(prompt, false).size();
+    const size_t most = batch_.capacity();
     body["max_tokens"] = used <= most ? most + 1 - used : 1;
   }
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);

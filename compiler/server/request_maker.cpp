@@ -9,10 +9,26 @@
 
 namespace smelt::server {
 
-RequestMaker::RequestMaker(const cli::PromptText& texts, const std::string& model)
+RequestMaker::RequestMaker(const cli::PromptText& texts, const std::string& model, bool reads_source)
     : texts_(texts),
       defaults_(completion_defaults(model)),
+      reads_source_(reads_source),
       constraints_([&texts] { return texts.token_bytes(); }) {}
+
+/// A source is not part of what the decoder writes.
+void RequestMaker::refuse_of_others(const CompletionRequest& request) const {
+  const char* name = !reads_source_                     ? nullptr
+                     : request.echo                     ? "echo"
+                     : request.prompt_log_probabilities ? "prompt_logprobs"
+                                                        : nullptr;
+  const char* why = "the prompt of an encoder-decoder is a source, and no part of its text";
+  if (!reads_source_ && request.decoder_start_token_id)
+    name = "decoder_start_token_id",
+    why = "the model has no encoder, so the prompt is the decoder's beginning";
+  if (name)
+    throw ApiError(http::kBadRequest, fmt::format("{}: {}; expected no such field", name, why), name,
+                   "unsupported_parameter");
+}
 
 CompletionRequest RequestMaker::read(std::string_view body) const {
   CompletionRequest request = read_completion_request(body, defaults_);
@@ -28,6 +44,7 @@ std::vector<Request> RequestMaker::again(const AskedCompletion& asked) const {
 
 RequestMaker::Made RequestMaker::make(const CompletionRequest& request,
                                       const std::function<void(const Request&)>& check) const {
+  refuse_of_others(request);
   Made made;
   for (const CompletionRequest::Prompt& prompt : request.prompts) {
     const Tokens tokens = tokens_of(request, prompt);
@@ -93,12 +110,15 @@ std::shared_ptr<structured::ConstrainedText> RequestMaker::constrained_text(cons
 
 Request RequestMaker::request_for(const CompletionRequest& request, const Tokens& prompt,
                                   size_t index) const {
-  Request one{.prompt = prompt,
+  const int32_t start = request.decoder_start_token_id.value_or(request.options.decoder_start_token_id);
+  const Tokens before = reads_source_ ? Tokens{start} : prompt;
+  Request one{.prompt = before,
+              .source = reads_source_ ? prompt : Tokens(),
               .options = request.options,
               .index = index,
-              .text = text_behind(request, prompt),
+              .text = text_behind(request, reads_source_ ? Tokens() : prompt),
               .stop = request.stop,
-              .constrained = constrained_text(request, prompt)};
+              .constrained = constrained_text(request, reads_source_ ? Tokens() : prompt)};
   if (request.log_probabilities)
     one.log_probabilities = static_cast<size_t>(*request.log_probabilities);
   else if (request.best_of > request.n)

@@ -18,12 +18,14 @@ namespace smelt::server {
 class RequestMaker {
  public:
   /// `model` is the model's description as JSON text (Plan::model), which contains the default options of
-  /// generation. `texts` must outlive the object.
-  RequestMaker(const cli::PromptText& texts, const std::string& model);
+  /// generation. `reads_source`: the model has an encoder, which reads the prompts. `texts` must outlive the
+  /// object.
+  RequestMaker(const cli::PromptText& texts, const std::string& model, bool reads_source);
 
   /// Parses a body. If it has no seed, a random one is set in the result's `options`. Throws ApiError if the
   /// body is invalid.
   CompletionRequest read(std::string_view body) const;
+  bool reads_source() const { return reads_source_; }
 
   struct Made {
     std::vector<Request> requests;
@@ -40,6 +42,9 @@ class RequestMaker {
 
  private:
   using Tokens = std::vector<int32_t>;
+  /// Throws ApiError if the body has a field that is for decoders, and the model is an encoder-decoder, or
+  /// the other way round.
+  void refuse_of_others(const CompletionRequest& request) const;
   Tokens tokens_of(const CompletionRequest& request, const CompletionRequest::Prompt& prompt) const;
   std::string echo_of(const CompletionRequest::Prompt& prompt) const;
   /// Returns the number of characters of the echo before each token of the prompt, and of the whole echo.
@@ -53,6 +58,7 @@ class RequestMaker {
 
   const cli::PromptText& texts_;
   const GenerationOptions defaults_;
+  const bool reads_source_;
   mutable structured::TextConstraints constraints_;
 };
 

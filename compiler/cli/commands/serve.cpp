@@ -231,6 +231,8 @@ struct OpenPort {
   server::ListeningThread listening;
 };
 
+bool reads_source(const Served& served) { return served.session->has_entry(entry::encode); }
+
 std::string description_of(const Model& model) { return model.about.is_null() ? "" : model.about.dump(); }
 
 /// Sets the format of calls of tools: the one of the option, or the one that the chat template is for.
@@ -269,7 +271,7 @@ server::ChatSource chats_of(const ServeCommand& options, const Model& model, con
 void answer_clients(const ServeCommand& options, const Served& served, OpenPort& port, bool has_ranks) {
   server::BatchThread batch(*served.session, served.batch);
   const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
-  const server::RequestMaker maker(texts, description_of(served.model));
+  const server::RequestMaker maker(texts, description_of(served.model), reads_source(served));
   server::CompletionService completions(batch, texts, maker, name_of(options),
                                         chats_of(options, served.model, texts));
   const server::EndSignal signal;  // before anyone knows that there is a server to be ended
@@ -315,7 +317,7 @@ void leave_signals_to_first() {
 void follow_first(const ServeCommand& options, const Served& served) {
   server::BatchFollower batch(*served.session, served.batch);
   const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
-  const server::RequestMaker maker(texts, description_of(served.model));
+  const server::RequestMaker maker(texts, description_of(served.model), reads_source(served));
   batch.run([&](const server::AskedCompletion& asked) { return maker.again(asked); });
 }
 

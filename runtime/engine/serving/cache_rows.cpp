@@ -7,14 +7,14 @@
 #include "runtime/engine/serving/mixed_rows.h"
 #include "runtime/engine/serving/page_rows.h"
 #include "runtime/engine/serving/slot_rows.h"
+#include "runtime/engine/serving/source_rows.h"
 #include "runtime/plan/device_kind.h"
 
 namespace smelt {
 
 std::unique_ptr<CacheRows> CacheRows::of(Session& session, bool shares_prefixes) {
-  if (session.has_entry(entry::encode))
-    fail("the plan is an encoder-decoder's: only decoders are served; use generate");
   const DecodeInterface decode(session.plan());
+  if (decode.reads_source) return std::make_unique<SourceRows>(session, decode);
   if (decode.in_rows()) return std::make_unique<SlotRows>(session, decode);
   if (!decode.in_pages())
     fail(
@@ -29,6 +29,11 @@ std::unique_ptr<CacheRows> CacheRows::of(Session& session, bool shares_prefixes)
 size_t CacheRows::exact_rows(const Session& session, size_t rows) {
   const int64_t exact = device_kind(session.plan().target).most_exact_rows;
   return exact > 0 ? std::min(rows, static_cast<size_t>(exact)) : rows;
+}
+
+void CacheRows::check_source(std::span<const int32_t> source) const {
+  if (!source.empty())
+    fail("a source of {} tokens: the model has no encoder; expected a prompt alone", source.size());
 }
 
 CacheRows::CacheRows(const DecodeInterface& decode)

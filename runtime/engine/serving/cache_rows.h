@@ -33,13 +33,19 @@ struct RowStep {
   const Request* request = nullptr;  // the row's request; may be null if the host samples
 };
 
+/// The encoder's input of a row.
+struct RowSource {
+  size_t row = 0;
+  std::span<const int32_t> tokens = {};
+};
+
 /// Interface of rows. Depending on the plan, a row is a slot of the caches (slot_rows.h) or a list of their
 /// pages (page_rows.h).
 class CacheRows {
  public:
   /// Creates the kind of rows that the plan has entries for. `shares_prefixes`: if prompts have the same
   /// beginning, it is read once, and rows share its pages. Throws Error if the plan has no entries with
-  /// caches, or is an encoder-decoder.
+  /// caches.
   static std::unique_ptr<CacheRows> of(Session& session, bool shares_prefixes);
 
   /// Returns the largest number of rows, at most `rows`, for which a run gives each row the same bits as if
@@ -61,6 +67,15 @@ class CacheRows {
   /// If one call of run() may have several steps (RowStep) for one row, which read consecutive tokens,
   /// returns the largest number of steps of the call. Otherwise returns 0.
   virtual size_t consecutive_steps() const { return 0; }
+
+  /// Returns whether each row has a source, which an encoder reads before the row's prompt. Such rows mix:
+  /// one run reads one token of each row, of its prompt or a new one.
+  virtual bool reads_sources() const { return false; }
+  /// Throws Error if a row cannot have this source. Rows that have no sources accept an empty one alone.
+  virtual void check_source(std::span<const int32_t> source) const;
+  /// Reads the sources of rows that have begun, all in the same order as their rows. Requires:
+  /// reads_sources().
+  virtual void read_sources(std::span<const RowSource> /*sources*/) {}
 
   /// Throws Error if the memory is too small for a row of `tokens` tokens, even without other rows.
   virtual void check(size_t /*tokens*/) const {}

@@ -69,6 +69,7 @@ class BodyReader {
                                          "frequency_penalty",
                                          "logit_bias",
                                          "add_special_tokens",
+                                         "decoder_start_token_id",
                                          "keep_special_tokens"};
   /// Read by read_generation_config, under transformers' names.
   static constexpr const char* kTransformers[] = {"top_k",
@@ -84,6 +85,7 @@ class BodyReader {
                                                   "suppress_tokens",
                                                   "begin_suppress_tokens",
                                                   "eos_token_id",
+                                                  "forced_bos_token_id",
                                                   "forced_eos_token_id",
                                                   "exponential_decay_length_penalty",
                                                   "remove_invalid_values"};
@@ -189,6 +191,7 @@ class BodyReader {
     read_prompt_log_probabilities();
     if (const auto seed = whole("seed", INT64_MIN, INT64_MAX, "a whole number"))
       request_.seed = static_cast<uint32_t>(*seed ^ (*seed >> 32));
+    request_.decoder_start_token_id = whole("decoder_start_token_id", 0, INT32_MAX, "a token id");
     if (const Json* model = given("model")) {
       if (!model->is_string()) wrong("model", *model, "a name");
       request_.model = model->get<std::string>();

@@ -32,6 +32,8 @@ struct CompletionRequest {
   /// Number of most probable tokens that are reported with each token of the prompt, in vLLM's form.
   std::optional<int64_t> prompt_log_probabilities;
   std::optional<uint32_t> seed;
+  /// First token of the decoder of an encoder-decoder; nothing: the model's own.
+  std::optional<int32_t> decoder_start_token_id;
   /// Constraint on the text of a choice, from response_format and similar fields; nothing: any text.
   std::optional<structured::Specification> specification;
   bool stream = false, include_usage = false, echo = false, add_special_tokens = true;

@@ -33,14 +33,14 @@ auto place_in(std::deque<Steps::Sequence>& waiting, int32_t priority) {
 ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions& options)
     : session_(session), rows_(CacheRows::of(session, options.shares_prefixes)), options_(options) {
   options_.slots = chosen_slots(options.slots, CacheRows::exact_rows(session, rows_->slots()));
-  constexpr size_t kChunk = 64;
-  if (options_.chunk == 0) options_.chunk = mixes() ? rows_->mixed_tokens() : kChunk;
+  if (options_.chunk == 0) options_.chunk = default_chunk();
   for (const State& state : session.plan().states)
     if (state.role == Role::cache) counts_.cache_bytes += state_bytes(session.plan(), state);
   const bool works_apart = runs_ahead(session.plan().target).most > 1;
   if (options_.draft > 0) make_drafter();
+  const size_t step_tokens = rows_->reads_sources() ? rows_->mixed_tokens() : options_.chunk;
   steps_ = std::make_unique<Steps>(
-      *rows_, options.ahead.value_or(works_apart ? 1 : 0), options_.chunk,
+      *rows_, options.ahead.value_or(works_apart ? 1 : 0), step_tokens,
       DraftSource{drafter_, options_.draft,
                   options_.most_drafted == 0 ? options_.slots : options_.most_drafted});
   if (!options_.prepares) return;
@@ -49,12 +49,19 @@ ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions&
 }
 
 void ContinuousBatch::make_drafter() {
+  if (rows_->reads_sources()) fail("drafts: the model is an encoder-decoder; expected a decoder");
   if (!mixes()) fail("drafts: the plan has no runs of several tokens per row; compile with --step-tokens=");
   if (options_.draft_model != nullptr)
     drafter_ = std::make_shared<ModelDrafter>(*options_.draft_model, vocabulary(), options_.shares_prefixes);
   else
     drafter_ = std::make_shared<LookupDrafter>();
   counts_.cache_bytes += drafter_->cache_bytes();
+}
+
+size_t ContinuousBatch::default_chunk() const {
+  constexpr size_t kChunk = 64, kSourceTokens = 512;
+  if (rows_->reads_sources()) return kSourceTokens;
+  return mixes() ? rows_->mixed_tokens() : kChunk;
 }
 
 /// The last new token is never read.
@@ -85,6 +92,9 @@ void ContinuousBatch::check(const Request& request) const {
   if (begins > 0 && begins != request.prompt.size() + 1)
     fail("{} beginnings of {} tokens of the prompt: expected one for each, and the length of the text",
          begins, request.prompt.size());
+  rows_->check_source(request.source);
+  if (!request.source.empty() && request.prompt_log_probabilities)
+    fail("log-probabilities of the prompt: it is a source, which the model reads and does not predict");
   if (!request.stop.empty() && !request.text) fail("stop: there is no text without a tokenizer");
   if (std::ranges::count(request.stop, "") > 0) fail("stop: an empty text; expected at least one byte");
   check_length(request);
@@ -123,14 +133,26 @@ bool ContinuousBatch::has_room() const {
          rows_->has_room(waiting_.front()->prompt(), waiting_.front()->most_held());
 }
 
+/// Lets waiting requests begin, each in a new last row. The encoder reads the sources of those that begin
+/// together, which have at most `chunk` tokens, unless there is one source alone.
+void ContinuousBatch::admit_mixed() {
+  std::vector<RowSource> sources;
+  size_t tokens = 0;
+  while (running_.size() < options_.slots && has_room()) {
+    tokens += waiting_.front()->request().source.size();
+    if (!sources.empty() && tokens > options_.chunk) break;
+    running_.emplace_back(), begin(running_.size() - 1);
+    if (rows_->reads_sources()) sources.push_back({running_.size() - 1, running_.back()->request().source});
+  }
+  if (sources.empty()) return;
+  rows_->read_sources(sources);
+  for (const RowSource& source : sources) counts_.prompt_tokens += source.tokens.size();
+}
+
 /// Lets waiting requests begin: if rows mix, each in a new last row; otherwise one in row 0, unless a prompt
 /// is being read there.
 void ContinuousBatch::admit() {
-  if (mixes()) {
-    while (running_.size() < options_.slots && has_room())
-      running_.emplace_back(), begin(running_.size() - 1);
-    return;
-  }
+  if (mixes()) return admit_mixed();
   if (running_.size() == options_.slots || !has_room()) return;
   if (running_.empty()) {
     running_.emplace_back();

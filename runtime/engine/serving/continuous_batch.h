@@ -13,6 +13,10 @@
 // (slot_rows.h), a move copies the row's keys and values; if rows are lists of pages (page_rows.h), a move
 // copies only the list.
 //
+// If the plan is that of an encoder-decoder, each request has a source. When the request begins, in a new
+// last row, the encoder reads the source and stores what the decoder needs of it in that row (source_rows.h).
+// The rows mix: a step reads one token of each row.
+//
 // If log-probabilities of a prompt are requested, only its first token is read as a prompt. Its other tokens
 // are read like new tokens, because the entries return only the logits after a row's last token. If rows mix,
 // or if the host samples for rows in pages, one run reads several of these tokens, each in a free row.
@@ -50,7 +54,9 @@ struct ContinuousBatchOptions {
   size_t slots = 0;
   size_t most_waiting = 64;  // requests that wait while no slot is free; others are refused
   /// Most prompt tokens that a step reads. If rows mix, they can be of several prompts, and 0 means as many
-  /// as fit in a run (CacheRows::mixed_tokens). Otherwise they are of one prompt, and 0 means 64.
+  /// as fit in a run (CacheRows::mixed_tokens). Otherwise they are of one prompt, and 0 means 64. If requests
+  /// have sources, they are the tokens of the sources that the encoder reads before a step, and 0 means 512;
+  /// one source may have more.
   size_t chunk = 0;
   bool shares_prefixes = true;  // with caches in pages: reads equal beginnings of prompts once
   bool prepares = false;        // the constructor runs all sizes of runs (CacheRows::prepare)
@@ -71,7 +77,8 @@ struct ContinuousBatchOptions {
 /// Requires: functions other than check() are not called concurrently, and nothing else runs the session.
 class ContinuousBatch : public RequestBatch {
  public:
-  /// Throws Error if the plan has no entries that CacheRows supports, or fewer slots than requested.
+  /// Throws Error if the plan has no entries that CacheRows supports, or fewer slots than requested, or if
+  /// there are to be drafts that the plan cannot read.
   explicit ContinuousBatch(Session& session, const ContinuousBatchOptions& options = {});
 
   int64_t vocabulary() const override { return rows_->vocabulary(); }
@@ -103,7 +110,9 @@ class ContinuousBatch : public RequestBatch {
   using Sequence = Steps::Sequence;
   void make_drafter();
   void check_length(const Request& request) const;
+  size_t default_chunk() const;
   void admit();
+  void admit_mixed();
   bool mixes() const { return rows_->mixed_tokens() > 0; }
   void read_chunk();
   void leave();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,11 +24,16 @@ using TextOfTokens = std::function<std::string(std::optional<int32_t>)>;
 /// whole text, and the other members except the next two have no effect.
 struct Request {
   std::vector<int32_t> prompt;
+  /// Input of the encoder, if the model has an encoder and a decoder; otherwise empty. `prompt` is then the
+  /// decoder's first token, decoder_start_token_id.
+  std::vector<int32_t> source = {};
   std::vector<int32_t> token_types = {};  // of a TextBatch: the type of each token; empty: all 0
   size_t unpooled = 0;                    // of a TextBatch: tokens at the beginning that pooling leaves out
   GenerationOptions options;              // for one sequence without beam search
   /// Selects the random numbers: those that Generator::generate uses for sequence number `index`.
   size_t index = 0;
+  /// Returns the text that options which depend on the input compare new tokens with.
+  std::span<const int32_t> input() const { return source.empty() ? prompt : source; }
   /// Called for each new token. The creator of the request must call this function for the last tokens of the
   /// prompt before it submits the request. Empty: the progress has no text.
   TextOfTokens text = {};

@@ -58,7 +58,7 @@ size_t RunningSequence::end_draft() {
 /// Chooses the same token as Generator does for the same prompt, options and index.
 int32_t RunningSequence::choose(std::span<const float> logits) {
   std::vector<double> scores(logits.begin(), logits.end());
-  process_scores(request_.options, {tokens_, request_.prompt.size(), 0, request_.prompt}, scores);
+  process_scores(request_.options, {tokens_, request_.prompt.size(), 0, request_.input()}, scores);
   if (is_constrained()) constrain(scores);
   if (all_impossible(scores) && !all_impossible(logits))
     fail("the options of the request suppress all {} tokens: none can be chosen", scores.size());

@@ -8,7 +8,10 @@
 namespace smelt {
 
 SlotRows::SlotRows(Session& session, const DecodeInterface& decode)
-    : CacheRows(decode), session_(session), bounds_(session.plan(), decode) {}
+    : CacheRows(decode),
+      session_(session),
+      bounds_(session.plan(), decode),
+      ids_(decode.reads_source ? port::decoder_input_ids : port::input_ids) {}
 
 /// Reads a chunk. The division of a prompt depends on its length and `chunk` alone.
 CacheRows::Read SlotRows::read(std::span<const int32_t> prompt, size_t past, size_t chunk) {
@@ -31,7 +34,7 @@ std::span<const float> SlotRows::run(std::span<const RowStep> steps) {
     past.push_back(static_cast<int32_t>(step.past));
   }
   const auto rows = std::ssize(past);
-  const InputTensor inputs[] = {port::input_ids.tensor({rows, 1}, tokens.data()),
+  const InputTensor inputs[] = {ids_.tensor({rows, 1}, tokens.data()),
                                 port::past_length.tensor({rows}, past.data())};
   return decode(inputs).subspan(first * static_cast<size_t>(vocabulary_));
 }
@@ -41,7 +44,7 @@ std::span<const float> SlotRows::read_run(std::span<const int32_t> tokens, size_
   std::vector<int32_t> padded(tokens.begin(), tokens.end());
   padded.resize(std::min(bounds_.run_length(tokens.size(), 1), capacity_ - past), 0);
   const auto before = static_cast<int32_t>(past), own = static_cast<int32_t>(tokens.size());
-  std::vector<InputTensor> inputs = {port::input_ids.tensor({1, std::ssize(padded)}, padded.data()),
+  std::vector<InputTensor> inputs = {ids_.tensor({1, std::ssize(padded)}, padded.data()),
                                      port::past_length.tensor({1}, &before)};
   if (padded.size() > tokens.size()) inputs.push_back(port::lengths.tensor({1}, &own));
   return decode(inputs);
@@ -54,16 +57,26 @@ std::span<const float> SlotRows::decode(std::span<const InputTensor> inputs) {
   return logits_;
 }
 
+void SlotRows::copy_rows(const char* entry, std::span<const int32_t> from, std::span<const int32_t> to,
+                         size_t places) {
+  std::vector<int32_t> all(places);
+  std::iota(all.begin(), all.end(), 0);
+  const InputTensor inputs[] = {port::from.tensor({std::ssize(from)}, from.data()),
+                                port::to.tensor({std::ssize(to)}, to.data()),
+                                port::places.tensor({std::ssize(all)}, all.data())};
+  session_.run(entry, inputs, {});
+}
+
 /// Lengths are rounded up: each that is new is a run of new sizes.
-void SlotRows::move(size_t from, size_t to, size_t length) {
+void SlotRows::copy_tokens(std::span<const int32_t> from, std::span<const int32_t> to, size_t length) {
   constexpr size_t kStep = 64;
-  if (length == 0) return;
-  std::vector<int32_t> places(std::min(capacity_, (length + kStep - 1) / kStep * kStep));
-  std::iota(places.begin(), places.end(), 0);
+  if (length == 0 || from.empty()) return;
+  copy_rows(entry::reorder, from, to, std::min(capacity_, (length + kStep - 1) / kStep * kStep));
+}
+
+void SlotRows::move(size_t from, size_t to, size_t length) {
   const auto source = static_cast<int32_t>(from), target = static_cast<int32_t>(to);
-  const InputTensor inputs[] = {port::from.tensor({1}, &source), port::to.tensor({1}, &target),
-                                port::places.tensor({std::ssize(places)}, places.data())};
-  session_.run(entry::reorder, inputs, {});
+  copy_tokens({&source, 1}, {&target, 1}, length);
 }
 
 }  // namespace smelt

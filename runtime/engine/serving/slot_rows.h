@@ -16,15 +16,25 @@ class SlotRows : public CacheRows {
   size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens) override;
   std::span<const float> run(std::span<const RowStep> steps) override;
 
+ protected:
+  /// Copies the first `length` tokens of rows `from` to rows `to`, by the entry `reorder`. The rows `to` are
+  /// different, and none of them is a row `from`.
+  void copy_tokens(std::span<const int32_t> from, std::span<const int32_t> to, size_t length);
+  /// Runs an entry that copies the first `places` positions of rows.
+  void copy_rows(const char* entry, std::span<const int32_t> from, std::span<const int32_t> to,
+                 size_t places);
+
+  Session& session_;
+  CacheBounds bounds_;
+
  private:
   /// Runs the entry `decode` on `tokens` of row 0's prompt. The caches hold the `past` tokens before them.
   std::span<const float> read_run(std::span<const int32_t> tokens, size_t past);
   /// Runs the entry `decode`, and returns its logits.
   std::span<const float> decode(std::span<const InputTensor> inputs);
 
-  Session& session_;
-  CacheBounds bounds_;
-  size_t read_ = 0;  // number of tokens of the prompt in row 0 that are in the caches
+  const DecodePort& ids_;  // the input of tokens
+  size_t read_ = 0;        // number of tokens of the prompt in row 0 that are in the caches
   std::vector<float> logits_;
 };
 

@@ -1,0 +1,80 @@
+#include "runtime/engine/serving/source_rows.h"
+
+#include <algorithm>
+
+#include "runtime/base/error.h"
+#include "runtime/engine/generation/prompt_lengths.h"
+#include "runtime/plan/device_kind.h"
+
+namespace smelt {
+namespace {
+
+void require_input(const Session& session, const DecodePort& input, const char* use) {
+  if (std::ranges::count(session.entry(entry::encode).inputs, input.name, &Port::name) > 0) return;
+  fail("the entry '{}' has no input '{}', which {}; compile the model again", entry::encode, input.name, use);
+}
+
+}  // namespace
+
+SourceRows::SourceRows(Session& session, const DecodeInterface& decode)
+    : SlotRows(session, decode),
+      source_capacity_(decode.source_capacity),
+      source_symbol_(decode.source_symbol),
+      rows_symbol_(decode.rows_symbol) {
+  require_input(session, port::source_rows, "says where a source of a running batch is stored");
+  require_input(session, port::attention_mask, "masks sources of different lengths");
+}
+
+void SourceRows::check_source(std::span<const int32_t> source) const {
+  if (source.empty()) fail("the source is empty: expected at least one token, which the encoder reads");
+  for (const int32_t token : source)
+    if (token < 0 || token >= vocabulary_)
+      fail("token {} of the source is outside the model's vocabulary of {}", token, vocabulary_);
+  if (source.size() <= source_capacity_) return;
+  fail("a source of {} tokens: expected at most {}; shorten it, or compile with a larger --max S=",
+       source.size(), source_capacity_);
+}
+
+/// Returns the most sources of this length that one run may have.
+size_t SourceRows::rows_per_run(size_t length) const {
+  if (device_kind(session_.plan().target).most_exact_rows > 0 || rows_symbol_.empty()) return 1;
+  const SymbolValues sizes = {{source_symbol_, static_cast<int64_t>(bounds_.source_length(length, 1))}};
+  return std::clamp<size_t>(most_beside(session_.plan().symbols, rows_symbol_, sizes), 1, slots_);
+}
+
+/// Sources of similar lengths run together, because a run is as long as its longest source.
+void SourceRows::read_sources(std::span<const RowSource> sources) {
+  std::vector<RowSource> ordered(sources.begin(), sources.end());
+  std::ranges::stable_sort(ordered, std::ranges::greater(),
+                           [](const RowSource& source) { return source.tokens.size(); });
+  for (std::span<const RowSource> left = ordered; !left.empty();) {
+    const size_t count = std::min(left.size(), rows_per_run(left[0].tokens.size()));
+    read_together(left.first(count));
+    left = left.subspan(count);
+  }
+}
+
+/// Runs the entry `encode`. The first source is the longest.
+void SourceRows::read_together(std::span<const RowSource> sources) {
+  const size_t length = bounds_.source_length(sources[0].tokens.size(), sources.size());
+  std::vector<int32_t> ids, mask, rows;
+  for (const RowSource& source : sources) {
+    rows.push_back(static_cast<int32_t>(source.row));
+    ids.insert(ids.end(), source.tokens.begin(), source.tokens.end());
+    mask.resize(ids.size(), 1);
+    ids.resize(rows.size() * length, 0), mask.resize(rows.size() * length, 0);
+  }
+  const std::vector<int64_t> sizes = {std::ssize(rows), static_cast<int64_t>(length)};
+  std::vector<InputTensor> inputs = {port::input_ids.tensor(sizes, ids.data()),
+                                     port::source_rows.tensor({std::ssize(rows)}, rows.data())};
+  if (std::ranges::count(mask, 0) > 0) inputs.push_back(port::attention_mask.tensor(sizes, mask.data()));
+  session_.run(entry::encode, inputs, {});
+}
+
+void SourceRows::move(size_t from, size_t to, size_t length) {
+  SlotRows::move(from, to, length);
+  const auto source = static_cast<int32_t>(from), target = static_cast<int32_t>(to);
+  copy_rows(entry::reorder_sources, {&source, 1}, {&target, 1}, source_capacity_);
+}
+
+}  // namespace smelt

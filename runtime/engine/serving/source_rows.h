@@ -1,0 +1,34 @@
+// Rows of a continuous batch (cache_rows.h) for the plan of an encoder-decoder: the entries `encode`,
+// `decode`, `reorder` and `reorder_sources` (decode_contract.def). Row i of the batch uses slot i of two
+// kinds of caches: that of the decoder's tokens, and that of the source, which has the keys and values of
+// cross attention and a mask with the source's own length. So rows with sources of different lengths run
+// together.
+#pragma once
+
+#include "runtime/engine/serving/slot_rows.h"
+
+namespace smelt {
+
+class SourceRows : public SlotRows {
+ public:
+  /// Throws Error if `encode` cannot write to given rows of the caches, or does not mask sources of different
+  /// lengths.
+  SourceRows(Session& session, const DecodeInterface& decode);
+
+  bool reads_sources() const override { return true; }
+  void check_source(std::span<const int32_t> source) const override;
+  /// On a CPU, each source is a run of its own, so that its result has the same bits as alone. On a GPU,
+  /// sources are padded to a common length and share runs.
+  void read_sources(std::span<const RowSource> sources) override;
+  size_t mixed_tokens() const override { return slots_; }
+  void move(size_t from, size_t to, size_t length) override;
+
+ private:
+  size_t rows_per_run(size_t length) const;
+  void read_together(std::span<const RowSource> sources);
+
+  size_t source_capacity_;
+  std::string source_symbol_, rows_symbol_;
+};
+
+}  // namespace smelt
