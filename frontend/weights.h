@@ -11,10 +11,10 @@
 namespace smelt {
 
 /// Checks a checkpoint. Throws one Error that names every parameter without a tensor, every tensor of a wrong
-/// shape or type, and every tensor without a parameter. Two kinds of tensors need no parameter. The first
-/// kind is tensors whose names match "ignored_tensors" in the module's description. The second kind is base
-/// weights for which repeats_base() returns true, or which a tensor of the adapter file replaces.
-/// `new_adapters`: the module's adapters are untrained and may lack tensors.
+/// shape or type, and every tensor without a parameter. Three kinds of tensors need no parameter: tensors
+/// whose names match "ignored_tensors" in the module's description; copies for which repeats_base() returns
+/// true; and weights of the base model that an adapter's tensor replaces. `new_adapters`: the module's
+/// adapters are untrained and may lack tensors.
 void check_weights(const Module& module, const Checkpoint& weights, bool new_adapters = false);
 
 /// Sets spec.head.tied to false if the config ties the head to the embeddings, but the checkpoint has a

@@ -28,8 +28,7 @@ class KernelTrial {
   /// cannot be launched.
   double seconds(Function function, const Schedule& schedule);
   /// Runs `function` and returns the elements of each output, in the order of the parameters. The inputs are
-  /// the same in each call. An output of partial sums consists of slices with the same number of elements,
-  /// which are added up.
+  /// the same in each call. If an output has several slices of partial sums, their sum is returned.
   std::vector<std::vector<float>> results(Function function, const Schedule& schedule);
 
  private:

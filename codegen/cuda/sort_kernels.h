@@ -21,8 +21,9 @@ struct RadixSort {
 /// faster to compare each index with all others.
 std::optional<RadixSort> radix_sort(const Dim& count, const Dim& rows, const Symbols& symbols);
 
-/// Returns the kernels in the order in which a step runs them. At a launch with few indices, the kernel that
-/// compares all indices runs; with more indices, the kernels of the radix sort run instead.
+/// Returns the kernels in the order in which a step runs them. If `radix` is empty, there is only the kernel
+/// that compares all indices. Else this kernel runs at launches with few indices, and the kernels of the
+/// radix sort run at other launches.
 std::vector<KernelCode> sort_kernels(const std::optional<RadixSort>& radix);
 
 }  // namespace smelt

@@ -27,8 +27,8 @@ void merge_kernels(Program& program);
 
 /// Returns the schedules to measure for a scheduled kernel: its current schedule first, then the others that
 /// may be faster. A chunk is the part of a kernel's work that one thread block does. All schedules have the
-/// same number of chunks of partial sums, because buffers have one slice per chunk. All schedules keep the
-/// values of the same instructions between the kernel's blocks (Schedule::cached).
+/// same number of chunks of partial sums, because buffers have one slice per chunk. All schedules store the
+/// values of the same instructions instead of computing them again (Schedule::cached).
 std::vector<Schedule> schedule_candidates(const Kernel& kernel, const Symbols& symbols);
 
 // ---- kinds of targets

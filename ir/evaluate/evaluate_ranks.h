@@ -15,8 +15,9 @@ namespace smelt {
 /// Evaluates the graph. Arguments and results are whole values: the function divides arguments between ranks
 /// by their shardings, and joins the ranks' parts of each result. A flat state (many parameters in one
 /// vector) with sharded segments is passed as one tensor per segment (see rank_states.cpp below). In
-/// options.symbols, a size is the sum over all ranks. Throws the Errors of evaluate(), and Error if a size is
-/// not a multiple of its number of ranks, or if ranks that should hold the same data differ.
+/// options.symbols, a size is the sum over all ranks. Throws the Errors of evaluate(), and Error if the
+/// number of ranks that share a dim does not divide the dim's size, or if ranks that should hold the same
+/// data differ.
 Evaluation evaluate_ranks(const Graph& graph, const Tensors& inputs, const Tensors& states,
                           const EvaluateOptions& options);
 
@@ -54,8 +55,8 @@ std::string segment_key(const std::string& state, const std::string& segment);  
 Tensors segments_of(const State& state, const Tensor& flat);
 
 /// Returns a rank's flat state. `given` has the tensor of every whole segment, under the segment's key or,
-/// for a parameter, under the parameter's name. Returns nothing if a tensor is missing in `given`. If not
-/// only segments but also the flat state is sharded, returns only the rank's part of the flat state.
+/// for a parameter, under the parameter's name. Returns nothing if a tensor is missing in `given`. If the
+/// flat state itself is also sharded, returns only the rank's part of it.
 std::optional<Tensor> flat_part(const State& state, const Tensors& given, const Mesh& mesh, int64_t rank);
 /// Returns the tensors of all whole segments by their keys, given parts[rank], the flat states of all ranks.
 /// Throws Error if ranks that should hold equal data do not.

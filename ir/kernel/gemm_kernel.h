@@ -40,7 +40,7 @@ struct GemmKernel {
   struct Operand {
     int param = -1;           // index into Kernel::params
     bool transposed = false;  // elements are contiguous along m (of A) or n (of B); false: along k
-    Dim pitch;                // distance in elements between the beginnings of these contiguous rows
+    Dim pitch;                // elements from the begin of one contiguous line to the begin of the next
     bool operator==(const Operand&) const = default;
   };
   Operand a, b;

@@ -29,7 +29,7 @@ struct GemmLaunch {
 struct PartedGemm {
   std::vector<PreparedGemm> parts;  // by rank
   CollectiveLaunch collective;
-  bool makes = false;  // whether the collective sends the results; else it brings the operands
+  bool makes = false;  // true: the collective sends the matmul's result; false: it brings an operand
 };
 /// Launches of a step that is executed by template kernels (TemplateLaunch in plan.h), in order.
 struct TemplateLaunches {
@@ -57,7 +57,7 @@ struct ResolvedEntry {
   /// copied. An empty list: all ports are copied.
   std::vector<DevicePointer> places;
   std::vector<Launch> launches;  // by step
-  /// Number of the alternative that runs, by choice (Choice in plan.h); -1: not chosen yet.
+  /// For each choice (Choice in plan.h), the number of the alternative that runs; -1: not chosen yet.
   std::vector<int> taken;
   std::vector<int64_t> input_bytes, output_bytes;  // by port; 0: not copied, because it has a place
   bool has_run = false;                            // has run once, so that every GEMM has its algorithm
@@ -72,16 +72,16 @@ struct Addresses {
   const RandomKeys& random;
 };
 
-/// Function that returns two facts about a collective (Collectives::parts). The first is whether a matmul
-/// that reads its result, or computes its operand, is computed in parts. The second is the number of this
-/// rank along the collective's mesh axis.
+/// Function that returns two facts about a collective (Collectives::parts). The first is whether the matmul
+/// before or after the collective is computed in parts (PartedGemm). The second is the number of this rank
+/// along the collective's mesh axis.
 using PartsOf = std::function<Collectives::Parts(const CollectiveLaunch&)>;
 
 /// Resolves the entry. `device` is the GPU of all addresses. `dependent`: kernels that wait for earlier
 /// launches by themselves may begin before these have ended (programmatic dependent launch). Two kinds of
-/// kernels never do: the first kernel of the entry, and the first one after a wait for a collective or for a
-/// copy between host and device. Without `parts_of`, no matmul is computed in parts. Throws Error if the
-/// values violate the plan's rules for its symbols, or if a step would access memory out of range.
+/// kernels never begin early: the first kernel of the entry, and the first one after a wait for a collective
+/// or for a copy between host and device. Without `parts_of`, no matmul is computed in parts. Throws Error if
+/// the values violate the plan's rules for its symbols, or if a step would access memory out of range.
 ResolvedEntry resolve(const Device& device, const Plan& plan, const PlanEntry& entry,
                       const SymbolValues& values, const Addresses& addresses, bool dependent,
                       const PartsOf& parts_of = {});

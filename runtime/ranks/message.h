@@ -34,8 +34,8 @@ struct Frame {
   std::string body;
 };
 
-/// Largest body of a frame, in bytes, before the sender has proved that it has the run's secret, and after
-/// it.
+/// Largest body of a frame, in bytes: kStrangersFrame until the sender has proved that it has the run's
+/// secret, kLargestFrame afterwards.
 constexpr size_t kStrangersFrame = 1024;
 constexpr size_t kLargestFrame = size_t{256} << 20;
 constexpr size_t kFrameHeader = 5;  // bytes: length and kind

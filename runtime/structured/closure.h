@@ -1,7 +1,8 @@
 // Closure of configurations of an automaton (automaton.h). A configuration is a state, the number of
 // completed rounds of the innermost loop, and a stack of the calls of rules that have not returned. The
-// closure of a configuration has all configurations that are reached from it without reading a byte: by empty
-// edges, by calls of rules and returns from them, and by entering, repeating and leaving loops.
+// closure of a configuration consists of all configurations that can be reached from it without reading a
+// byte: by empty edges, by calls of rules and returns from them, and by entering, repeating and leaving
+// loops.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,8 @@ constexpr size_t kMostConfigurations = 20'000;
 ///   push(state, count, stack)   returns the stack with one more frame
 ///   hash(stack)                 returns a hash value of the stack
 ///   frame(stack)                returns a pointer to the top frame (state, count, below); null if none
-///   fits(state, stack)          returns whether the rule of `state` can end within the limit of frames
+///   fits(state, stack)          returns whether the rule of `state` can end without more frames on
+///                               the stack than Stacks permits
 template <typename Stacks>
 class Closure {
  public:

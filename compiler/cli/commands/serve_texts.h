@@ -29,7 +29,7 @@ ServedTask served_task(const Model& model, const std::string& asked);
 struct TextServing {
   ServedTask task = ServedTask::embed;
   SentenceModules modules;
-  size_t step_tokens = 0;  // most tokens of a run; 0: of a plan, as many as it supports
+  size_t step_tokens = 0;  // most tokens of a run; 0: as many as the plan supports
 };
 
 /// Options of the command line for whole texts.
@@ -43,13 +43,14 @@ struct TextFlags {
 /// it.
 TextServing read_text_serving(const Model& model, ServedTask task, const TextFlags& flags);
 
-/// Changes the options of compilation: one entry, which returns hidden states or scores of classes, for texts
-/// of up to T tokens and runs of up to serving.step_tokens, both of which are determined here. Removes the
-/// head of a model that embeds. Throws Error if --step-tokens is less than T.
+/// Changes the options of compilation. The plan then has one entry, which returns hidden states or scores of
+/// classes. Sets the bound of the symbol T, the tokens of a text, and serving.step_tokens, the most tokens of
+/// a run. Removes the head of a model that embeds. Throws Error if --step-tokens is less than the bound of T.
 void compile_for_texts(Model& model, TextServing& serving, const TextFlags& flags, CompileOptions& options,
                        DefaultBounds& bounds);
 
-/// Returns the batch of a compiled model. `most_waiting`: texts that wait or run.
+/// Returns the batch of a compiled model. `most_waiting`: the most texts that wait or run. `prepares` is
+/// TextBatchOptions::prepares.
 std::unique_ptr<TextBatch> text_batch(const Model& model, Session& session, const TextServing& serving,
                                       size_t most_waiting, bool prepares);
 

@@ -1,5 +1,7 @@
 // split_phases: splits the work of a pipeline part on a micro-batch (pipeline_entries.h) into a forward and a
-// backward entry. K is the number of the part, J = K + 1 is the next part, and I is the number of a value:
+// backward entry. K is the number of the part, and J = K + 1 is the next part. Part K reads the values
+// values.K.0, values.K.1, ... of the part before it; I is the number of such a value, and gradients.K.I is
+// its gradient:
 //
 //   graph @loss.K  ->  graph @forward.K    reads the inputs and values.K.I
 //                                          returns values.J.I, and saved.K.0, saved.K.1, ... for backward

@@ -1,7 +1,7 @@
 // Slices of an elementwise kernel. A slice is the same kernel over a box of the kernel's axes, so that a
-// large state can be updated part by part. Every element is computed from the same numbers as by the whole
-// kernel. If the code uses the index along an axis, the slice adds the begin of its box, which it reads from
-// a table.
+// large state can be updated part by part. A slice and the whole kernel compute the same elements. If the
+// code uses the index along an axis, the slice adds the begin of its box to the index. It reads the begin
+// from a table.
 #pragma once
 
 #include <string>

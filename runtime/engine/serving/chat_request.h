@@ -13,7 +13,7 @@
 namespace smelt {
 
 struct ChatRequest {
-  nlohmann::ordered_json messages;  // a list of objects with "role"; arguments of calls are objects
+  nlohmann::ordered_json messages;  // a list of objects with "role"; arguments of tool calls are objects
   ChatTools tools;
   nlohmann::ordered_json documents;  // null: none
   nlohmann::ordered_json variables;  // chat_template_kwargs, an object
@@ -32,7 +32,7 @@ constexpr size_t kMostMessages = 4096;
 ChatRequest read_chat_request(std::string_view body);
 /// Does the same for a body that has been parsed. Requires: `body` is an object.
 ChatRequest read_parsed_chat_request(nlohmann::ordered_json body);
-/// Parses a body of which the order of members is kept. Throws ApiError if it is not a JSON object.
+/// Parses a body and keeps the order of its members. Throws ApiError if the body is not a JSON object.
 nlohmann::ordered_json parse_request_body(std::string_view body);
 
 }  // namespace smelt

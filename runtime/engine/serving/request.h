@@ -34,11 +34,12 @@ struct Request {
   size_t index = 0;
   /// Returns the text that options which depend on the input compare new tokens with.
   std::span<const int32_t> input() const { return source.empty() ? prompt : source; }
-  /// Called for each new token. The creator of the request must call this function for the last tokens of the
-  /// prompt before it submits the request. Empty: the progress has no text.
+  /// Called for each new token. Before the request is submitted, this function must be called for the last
+  /// tokens of the prompt, because they are the context of the first new tokens. Empty: the progress has no
+  /// text.
   TextOfTokens text = {};
   std::vector<std::string> stop = {};  // texts that end the sequence, and are not part of its text
-  /// If set, only some texts are allowed, such as those of a JSON Schema. It has the text so far, and
+  /// If set, only some texts are allowed, such as those of a JSON Schema. The object has the text so far, and
   /// determines the tokens that may come next; the host samples one of them.
   std::shared_ptr<structured::ConstrainedText> constrained = {};
   /// Number of most probable tokens that are reported with each new token. Nothing: no log-probabilities are
@@ -48,8 +49,9 @@ struct Request {
   /// token by token, as new tokens are, and the host samples. Nothing: no log-probabilities of the prompt are
   /// reported.
   std::optional<size_t> prompt_log_probabilities = {};
-  /// Number of characters of the prompt's text before each of its tokens, and of the whole text, from which
-  /// NewToken::text_begin is counted on. Empty: the prompt has no text.
+  /// For each token of the prompt, the number of characters of the prompt's text before the token; then the
+  /// number of characters of the whole prompt. The first new token has the last number as its text_begin.
+  /// Empty: the prompt has no text.
   std::vector<size_t> prompt_begins = {};
   /// Requests with a smaller number begin first; those with the same number begin in the order of their
   /// arrival. A running request keeps its place in the batch.

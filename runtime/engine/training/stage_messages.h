@@ -13,8 +13,9 @@
 
 namespace smelt {
 
-/// Kind of a message. Training sends `values` (outputs of forward.K) and `gradients` (outputs of backward.K)
-/// as PipelineSchedule specifies. An evaluation sends the outputs of evaluate.K as `evaluation`.
+/// Kind of a message. K is the number of a part of the model. Training sends `values` (outputs of forward.K)
+/// and `gradients` (outputs of backward.K) as PipelineSchedule specifies. An evaluation sends the outputs of
+/// evaluate.K as `evaluation`.
 enum class StageMessage : uint8_t { values, gradients, evaluation };
 
 class StageMessages {

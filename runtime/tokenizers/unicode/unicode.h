@@ -16,7 +16,7 @@ namespace smelt {
 uint32_t grapheme_end(std::string_view text, uint32_t at);
 
 // ---- normal_forms.cpp
-// Unicode normal forms of aligned text.
+// Unicode normal forms of a text whose bytes have origins in another text (AlignedText).
 
 enum class NormalForm { nfc, nfd, nfkc, nfkd };
 

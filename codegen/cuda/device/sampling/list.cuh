@@ -6,14 +6,15 @@
 
 constexpr int kListed = 2 * kThreads;  // the most words of a list
 __shared__ Entry list[kListed];
-// The number of words that all blocks of the row have put into lists since the kernel began. Only the
-// variable of the row's first block is used.
+// Several blocks process one row, the scores of all words for one new token. listed: the number of words
+// that these blocks have put into lists since the kernel began. Only the variable of the row's first block
+// is used.
 __shared__ unsigned listed;
 
 // Describes the list of a block.
 struct Listed {
   int first = 0, end = 0;        // the words of bins first, ..., end - 1 are listed
-  unsigned count = 0, ever = 0;  // words in the list; value of `listed` before the next list
+  unsigned count = 0, ever = 0;  // words in the list; value of `listed` now
   // before: number (a) and mass (b) of the words in bins 0 to first - 1. upto.b: the mass of these words and
   // of words 0 to 2 * threadIdx.x + 1 of the list; upto.a is unused.
   Two before = {0, 0}, upto = {0, 0};

@@ -1,7 +1,8 @@
 // Softmax weights and weighted sums of values in decode attention by multiply-adds (online softmax).
 // A row is a query of one query head, and its base is its largest score so far. The weight of a key for a
 // row is exp(score - base). Each group of lanes of a warp (lanes.cuh) has separate bases and sums for the
-// keys that it processes. At the end of a part of the keys, the sums are added over the groups of the warp.
+// keys that it processes. The keys are divided into parts (keys.cuh). At the end of a part, the sums are
+// added over the groups of the warp.
 // Requires: scores.cuh.
 
 
@@ -11,8 +12,8 @@ struct Queries {
 };
 
 // Loads the lane's elements of the block's queries into `to`, in f32 and multiplied by `scale`. q: address
-// of query 0 of head 0 of the batch row. q_t, q_h: elements from one query to the next, and from one head to
-// the next. Rows that the block does not have become 0.
+// of query 0 of head 0 of the batch element. q_t, q_h: elements from one query to the next, and from one
+// head to the next. Rows that the block does not have become 0.
 SM void load_queries(Queries& to, const Element* q, long long q_t, long long q_h, const Rows& rows,
                      float scale) {
 #pragma unroll
@@ -93,8 +94,8 @@ SM void add_groups(Sums& sums) {
 
 // Adds keys [first, end) to the sums of the block's rows. All threads of the block call this. Its warps take
 // the keys in turn, kStep keys at a time. sums: the sums of the lane's group. q: the lane's elements of the
-// scaled queries. places: the rows of k and v in which the keys and values are stored. All loads of a step
-// are issued before the first result is used.
+// scaled queries. places: the index in k and v at which each key and its value are stored. All loads of a
+// step are issued before the first result is used.
 SM void sum_keys(Sums& sums, const Queries& q, const Matrix& k, const Matrix& v, const Places& places,
                  const BodyArguments& body, const Rows& rows, int first, int end) {
   for (first += (threadIdx.x >> 5) * kStep; first < end; first += kWarps * kStep) {
@@ -102,7 +103,7 @@ SM void sum_keys(Sums& sums, const Queries& q, const Matrix& k, const Matrix& v,
     const int seen = seen_of(body, rows, first, min(first + kStep, end));
     if (seen == 0) continue;
     const int own = first + group_of_lanes();  // the first of the lane's keys own + i * kTogether
-    // The rows in which these keys are stored.
+    // The indices at which these keys are stored.
     int at[kLoads];
     Piece keys[kLoads][kTurns], values[kLoads][kTurns];
 #pragma unroll
