@@ -1,6 +1,6 @@
 // Choice of a kernel's schedule, which is plain data (Schedule in ir/kernel/kernel.h). A schedule has chunk
-// sizes, tiles, and the values that are kept between the kernel's blocks. On a GPU it also has the number of
-// threads that share a row, and the part of the row that each thread has in registers.
+// sizes, tiles, and the values that are stored because later code of the kernel reads them again. On a GPU it
+// also has the number of threads that share a row, and the part of the row that each thread has in registers.
 #pragma once
 
 #include "ir/kernel/kernel.h"
@@ -35,10 +35,10 @@ void take_schedule(Kernel& kernel, const Schedule& schedule);
 /// in the order of preference (take_lighter_tiles). Returns false if no lighter schedule is left.
 bool lighten_schedule(Kernel& kernel);
 
-/// Makes the kernels of each attention gradient use templates that fit together. The templates for sm_90a
-/// require that all these kernels use them, because they exchange results in memory. So if lighten_schedule
-/// has given one of the kernels another template, this function changes the templates of the other kernels,
-/// too. Returns the numbers of the changed kernels.
+/// Makes the kernels of each attention gradient use templates that fit together. The kernels of one gradient
+/// exchange results in memory, so either all or none of them must use templates for sm_90a. If
+/// lighten_schedule has given one of the kernels another template, this function changes the templates of the
+/// other kernels, too. Returns the numbers of the changed kernels.
 std::vector<size_t> leave_shared_templates(Program& program);
 
 }  // namespace smelt

@@ -1,4 +1,5 @@
-// The data of a report (`smelt report`), as JSON, by section.
+// The data of a report (`smelt report`), as JSON, by section. docs/guides/report.md describes the members.
+// Below, "?" follows the name of a member that may be missing.
 #pragma once
 
 #include <optional>
@@ -22,8 +23,8 @@ struct ReportOptions {
   const ReportedPlan* against = nullptr;  // plan to compare with; null: none
 };
 
-/// Returns {"head", "rates", "texts", "kernels", "states", "entries", "refusals", "diff"?}, which
-/// docs/guides/report.md describes. Frequent names are replaced by indices into "texts".
+/// Returns {"head", "rates", "texts", "kernels", "states", "entries", "refusals", "diff"?}. Frequent names
+/// are replaced by indices into "texts".
 Json report_data(const ReportedPlan& plan, const ReportOptions& options);
 
 // ---- compact_data.cpp
@@ -44,7 +45,9 @@ Json compact(const Json& data);
 // The differences of two plans as a report shows them.
 
 /// Returns {"against", "target", "entries": {name: {"equal", "moved", "changes": [{"before", "after"}],
-/// "before", "after"}}, "only_before", "only_after"}.
+/// "before", "after"}}, "only_before", "only_after"}. "equal" is the number of steps that both plans have,
+/// and "moved" is the number of these that are at another position. An element of "changes" has the steps
+/// that differ. The "before" and "after" of an entry are totals of all its steps.
 Json diff_data(const ReportedPlan& before, const ReportedPlan& after);
 
 // ---- entry_data.cpp

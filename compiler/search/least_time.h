@@ -38,7 +38,7 @@ class LeastTime {
   const Symbols symbols_;  // of the compiled program
   int64_t records_;
   Rates rates_;
-  /// At least the seconds of the update of parameters and optimizer states. They are subtracted from
+  /// Upper bound of the seconds of the update of parameters and optimizer states. It is subtracted from
   /// Work::others.
   double update_ = 0;
   std::map<int64_t, Work> of_records_;  // results of work_of so far; the key is the number of records

@@ -25,7 +25,8 @@ std::optional<WgmmaTiles> wgmma_tiles(const Kernel& kernel);
 /// Returns the text of a kernel. `hooks`: the CUDA text of its score_mod (print_hooks in emit_attention.h).
 /// Requires: the kernel's tiles are WgmmaTiles.
 WgmmaKernelText wgmma_text(const Kernel& kernel, AttentionHooks hooks);
-/// Returns the TMA tensor maps of a launch, one per input matrix; none for the kernel of dQ.
+/// Returns the TMA tensor maps of a launch, one per input matrix; none for dQ's kernel, which converts the
+/// sums of dQ that the backward kernel has computed.
 std::vector<TensorMap> attention_maps(const Kernel& kernel);
 
 /// Sizes, in elements, of the two buffers that the backward kernel and dQ's kernel share (attention_wgmma.h):

@@ -45,8 +45,8 @@ std::string collectives_text(const Program& program, const MachineRates& rates);
 // --explain-fusion as text: kernels that differ only in their layer are described once.
 
 /// Returns a paragraph for each kind of kernel: its number, its operations, the bytes that it reads and
-/// writes, and the reason why each neighbour was not fused into it. `filter`: only kernels whose source names
-/// contain it; empty: all.
+/// writes, and the reason why each neighbour was not fused into it. `filter`: only kernels with a model
+/// operation whose name contains it; empty: all.
 std::string explain_fusion(const FusionReport& report, std::string_view filter);
 
 /// Returns a line for each composite operation, such as attention, that was decomposed into primitives, with

@@ -26,8 +26,9 @@ struct CompletionUsage {
   size_t prompt_tokens = 0, new_tokens = 0;
 };
 
-/// The log-probabilities that a choice reports: of new tokens; those of the prompt, before them; and those of
-/// the prompt by themselves, in vLLM's form.
+/// The log-probabilities that a choice reports. new_tokens: those of the new tokens. echoed_prompt: those of
+/// the prompt, in the same lists before the new tokens. prompt: those of the prompt in the separate field
+/// prompt_logprobs, as vLLM does.
 struct ReportedScores {
   bool new_tokens = false, echoed_prompt = false, prompt = false;
 };

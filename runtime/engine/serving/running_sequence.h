@@ -28,15 +28,15 @@ class RunningSequence {
   size_t held() const { return held_; }  // tokens that the caches hold
   /// Records that the caches hold `count` more tokens.
   void hold(size_t count) { held_ += count; }
-  /// Returns the tokens that are read as a prompt, without logits but those after the last one: the prompt,
-  /// or its first token if the prompt's log-probabilities are requested.
+  /// Returns the tokens that are read as a prompt: logits are computed only after the last of them. These are
+  /// all tokens of the prompt, or only the first one if the prompt's log-probabilities are requested.
   std::span<const int32_t> prompt() const {
     return std::span(request_.prompt).first(request_.prompt_log_probabilities ? 1 : request_.prompt.size());
   }
   /// Returns whether log-probabilities of tokens of the prompt are still to be computed.
   bool scores_prompt() const { return scored_ < request_.prompt.size(); }
-  /// Returns whether take() is to get logits that were computed after `count` tokens of the text, of which
-  /// the last one is `last`. Logits after a token of a draft that was not sampled are not.
+  /// Returns whether the caller must pass logits to take() that were computed after `count` tokens of the
+  /// text, of which the last one is `last`. False if `last` is a token of a draft and was not sampled.
   bool wants_logits(size_t count, int32_t last) const {
     if (scores_prompt()) return count == scored_;
     return tokens_.size() == count && tokens_.back() == last;
@@ -62,8 +62,8 @@ class RunningSequence {
   const Request& request() const { return request_; }
   std::span<const int32_t> tokens() const { return tokens_; }  // the prompt and the known new tokens
   /// Returns whether the plan samples new tokens. If one run can both read prompts and generate tokens, the
-  /// plan samples all new tokens. Otherwise the host samples the first one. The plan can read a token that it
-  /// has sampled before the host knows it.
+  /// plan samples all new tokens. Otherwise the host samples the first one. The plan can read its sampled
+  /// tokens before the host knows them.
   bool plan_chooses() const { return plan_chooses_; }
   void leave_choice_to_plan() { plan_chooses_ = true; }
   /// Returns whether one more token after the prompt may be read: the sequence has not ended, and the token

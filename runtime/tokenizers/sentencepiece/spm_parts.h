@@ -20,8 +20,8 @@ std::unique_ptr<TokenModel> spm_model(const SpmFile& file, std::string_view wher
 
 /// Creates a tokenizer for the source or target language of a Marian model. It divides text into the pieces
 /// of `file`, takes their ids from `vocabulary` (vocab.json), and appends `</s>`. A language code `>>xx<<` is
-/// one token. `decoded` is the model file of the source language, whose pieces the decoder (marian_decoder)
-/// needs for both languages.
+/// one token. `decoded` is the model file of the source language. For both languages, the decoder
+/// (marian_decoder) needs the pieces of this file.
 TokenizerParts marian_parts(const SpmFile& file, const SpmFile& decoded, const Json& vocabulary,
                             std::string_view where);
 

@@ -8,6 +8,7 @@
 // row of weights; together, the warps multiply 512 adjacent bytes. Weights beyond k count as zeros. A block
 // computes one tile of C after the other, and loads the first weights of the next tile before it ends the
 // current one.
+// These macros are defined before this text:
 //   ROWS            rows of A in a tile (8 or 16)
 //   WEIGHTS         rows of weights in a tile
 //   PIECES          groups of 8 rows of weights in a tile; a lane loads 16 bytes of each group per round
@@ -60,8 +61,8 @@ SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_p
   // [8 warps][ROWS][PITCH] floats.
   float* const partial = (float*)(ring + DEPTH * PIECES * 256);
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, quarter = lane & 3;
-  // group: the lane's row in each group of 8 rows of weights, and in each 8 rows of A. own: the lane's first
-  // element along k in round 0.
+  // group: the lane's row in each group of 8 rows of weights, and in each 8 rows of A. quarter: the lane's
+  // number among the four lanes of this row. own: the lane's first element along k in round 0.
   const int own = kRound / 8 * warp + kPiece * quarter, rounds = (k + kRound - 1) / kRound;
 
   // The weights that are loaded next: the first column of their tile, and their round.

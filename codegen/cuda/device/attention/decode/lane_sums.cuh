@@ -94,8 +94,8 @@ SM void add_groups(Sums& sums) {
 
 // Adds keys [first, end) to the sums of the block's rows. All threads of the block call this. Its warps take
 // the keys in turn, kStep keys at a time. sums: the sums of the lane's group. q: the lane's elements of the
-// scaled queries. places: the index in k and v at which each key and its value are stored. All loads of a
-// step are issued before the first result is used.
+// scaled queries. places: the table of the keys' slots in k and v (layout.cuh). All loads of a step are
+// issued before the first result is used.
 SM void sum_keys(Sums& sums, const Queries& q, const Matrix& k, const Matrix& v, const Places& places,
                  const BodyArguments& body, const Rows& rows, int first, int end) {
   for (first += (threadIdx.x >> 5) * kStep; first < end; first += kWarps * kStep) {
@@ -103,7 +103,7 @@ SM void sum_keys(Sums& sums, const Queries& q, const Matrix& k, const Matrix& v,
     const int seen = seen_of(body, rows, first, min(first + kStep, end));
     if (seen == 0) continue;
     const int own = first + group_of_lanes();  // the first of the lane's keys own + i * kTogether
-    // The indices at which these keys are stored.
+    // The slots of these keys.
     int at[kLoads];
     Piece keys[kLoads][kTurns], values[kLoads][kTurns];
 #pragma unroll

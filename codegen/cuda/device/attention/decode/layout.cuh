@@ -30,25 +30,25 @@ SM float exponential(float x) {
 // Returns exp(x - base) for x <= base. If both are -inf, as before the first visible key, the result is 0.
 SM float below(float x, float base) { return exponential(x - (base == -infinity() ? 0.0f : base)); }
 
-// The keys or values of one batch row and key head. at: address of row 0. place: elements from one row to
-// the next.
+// The keys or values of one batch element and key head. They are stored in numbered slots. at: address of
+// slot 0. place: elements from one slot to the next.
 struct Matrix {
   const Element* at;
   long long place;
 };
-// A table that says in which row of Matrix each key of a batch row is stored, as for a paged cache. at: the
-// table's entry for key 0. place: entries from one key to the next. The table is read only if kHasPlaces.
-// Otherwise key s is in row s.
+// A table with the slot of each key of a batch element, as for a paged cache. at: the table's entry for
+// key 0. place: entries from one key to the next. The table is read only if kHasPlaces. Otherwise key s is
+// in slot s.
 struct Places {
   const int* at;
   long long place;
 };
-// Returns the row of Matrix in which a key (or its value) is stored.
+// Returns the slot of a key and of its value.
 SM int place_of(const Places& places, int key) { return kHasPlaces ? places.at[key * places.place] : key; }
 
-// The rows of a block: `count` rows (at most kRows) of batch row b and key head key_head. kGroup query heads
-// share the key head. Row r is query (first + r) / kGroup of the query head with index (first + r) % kGroup
-// among them. queries, keys: numbers of queries and keys in the batch row.
+// The rows of a block: `count` rows (at most kRows) of batch element b and key head key_head. kGroup query
+// heads share the key head. Row r is query (first + r) / kGroup of the query head with index (first + r) %
+// kGroup among them. queries, keys: numbers of queries and keys in the batch element.
 struct Rows {
   int b, key_head, first, count, queries, keys;
 };

@@ -114,9 +114,9 @@ SM void leave_rest(Sums<kPart / 8>& sums, float (&scales)[kRowTiles][2]) {
 }
 
 // Computes one tile of kRows queries of one head per block. codegen/cuda/attention/attention_mma.h describes
-// the arguments. x_b, x_t and x_h are the strides of x for batch row, position and head, in elements. Shared
-// memory: kRows rows of Q, kColumns rows of K and kColumns rows of V. At the end, the results are staged in
-// place of the rows of Q.
+// the arguments. x_b, x_t and x_h are the strides of x along batch, position and head, in elements. Shared
+// memory: kRows rows of Q, kColumns rows of K and kColumns rows of V. At the end, the results are staged
+// in place of the rows of Q.
 SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* rest, float* lse,
                   long long batch, long long heads, long long group, long long queries, long long keys,
                   long long q_b, long long q_t, long long q_h, long long k_b, long long k_t, long long k_h,

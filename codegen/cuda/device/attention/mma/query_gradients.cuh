@@ -5,7 +5,7 @@
 
 
 // Computes one tile of kRows queries of one head per block. codegen/cuda/attention/attention_mma.h describes
-// the arguments. x_b, x_t and x_h are the strides of x for batch row, position and head, in elements. Shared
+// the arguments. x_b, x_t and x_h are the strides of x along batch, position and head, in elements. Shared
 // memory: kRows rows of Q and of dO, two stages of kColumns rows of K and of V, and the lse and the delta
 // (dO . O) of each query (QueryValues).
 SM void attention(const Half* q, const Half* k, const Half* v, const Half* d_o, const float* lse,
