@@ -26,8 +26,9 @@ ModelDirectory read_model_directory(const std::filesystem::path& directory);
 /// Converts the object of a config.json to a spec. Throws one Error that names all faults of fields, as
 /// read_model_directory() does. `file` is the name of the config in messages.
 TransformerSpec spec_from_config(const Json& config, std::string_view file);
-/// Converts the spec to the object of a config.json that transformers can read. Returns nothing if the family
-/// has no table (families/families.h) or its config.json cannot express the spec.
+/// Converts the spec to the object of a config.json that transformers can read. Returns nothing if the spec's
+/// model family has no table of config fields (families/families.h), or if its fields cannot express the
+/// spec.
 std::optional<Json> config_from_spec(const TransformerSpec& spec);
 
 /// Returns the path of model.safetensors, or of the index of its shards. Returns nothing if the directory has

@@ -1,5 +1,6 @@
-// Demands of a request to the server on the generated text, such as a JSON Schema. The body of the request
-// says it in one of these fields: response_format (OpenAI), structured_outputs or guided_* (vLLM).
+// Specification of the texts that a request to the server allows the model to generate, such as a JSON
+// Schema. The body of the request has the specification in one of these fields: response_format (OpenAI),
+// structured_outputs or guided_* (vLLM).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ enum class SpecificationKind : uint8_t {
 struct Specification {
   SpecificationKind kind = SpecificationKind::json_object;
   std::string text;
-  uint32_t most_whitespace = kDefaultWhitespace;  // of JSON (JsonLayout)
+  uint32_t most_whitespace = kDefaultWhitespace;  // characters between two symbols of JSON
   std::string member;                             // of the request, for messages: "guided_json"
 
   static constexpr uint32_t kDefaultWhitespace = 20;

@@ -12,9 +12,9 @@
 
 namespace smelt::structured {
 
-/// For one set of characters and a largest number of bytes: the tokens that consist of characters of the set
-/// and have at most this number of bytes ("covered"), and the nodes of the trie that lead to all other
-/// tokens.
+/// The tokens that a set of characters and a largest number of bytes cover. A token is covered if it consists
+/// of characters of the set, and has at most this number of bytes. The cover also has the nodes of the trie
+/// through which all other tokens are found.
 struct TokenCover {
   /// Returns the cover of the characters of a set. Tokens that contain a part of a character are not covered.
   static TokenCover of(const TokenTrie& trie, const Repeating& set, uint32_t most_bytes);

@@ -146,7 +146,7 @@ struct Statement {
   Body body, other;          // `other`: the else part of a loop
   Frame frame, other_frame, test_frame;  // scopes of `body`, of `other` and of a loop's filter
   ExpressionPtr test_target;             // for a loop with a filter: targets[0] in the scope of the filter
-  /// For a loop: it has an else part, has the keyword `recursive`, sets the variable `loop`.
+  /// For a loop: it has an else part, it has the keyword `recursive`, it must set the variable `loop`.
   bool has_else = false, recursive = false, has_loop = false;
   Ref loop;                             // the variable `loop`, if has_loop
   std::shared_ptr<MacroBody> function;  // for macro, call and generation

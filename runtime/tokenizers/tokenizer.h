@@ -118,7 +118,7 @@ class StreamingDecoder {
 
   Tokenizer tokenizer_;
   bool skip_special_tokens_;
-  std::optional<std::vector<int32_t>> kept_;  // the special tokens that are not skipped; nothing: all or none
+  std::optional<std::vector<int32_t>> kept_;  // special tokens that are kept; nothing: skip_special_tokens_
   std::vector<int32_t> ids_;                  // first the context, whose text was returned; then newer tokens
   size_t context_ = 0;                        // number of context tokens in ids_
   size_t open_ = 0;    // number of calls of push() in a row after which the text ended with U+FFFD

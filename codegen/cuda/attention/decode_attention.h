@@ -32,9 +32,9 @@ struct DecodeAttention {
 /// Returns the tiles for a workload of `attention`.
 FewTiles few_tiles(const AttentionKernel& attention, const DecodeAttention& few, const Symbols& symbols);
 
-/// Returns a list of tiles for the kernel. All have the rows and the parts of `tiles`. Each entry needs fewer
-/// registers than the entry before it, except that the first entry is for tensor cores if these can multiply
-/// the kernel's elements.
+/// Returns a list of tiles for the kernel. All have the rows and the parts of `tiles`. The first tiles are
+/// for tensor cores, if these can multiply the kernel's elements. The others are for multiply-adds, and each
+/// needs fewer registers than the one before it.
 std::vector<FewTiles> lighter_few_tiles(const FewTiles& tiles, const Kernel& kernel);
 
 /// Returns the size, in f32 numbers, of the partial results in device memory; 0 if blocks do not exchange
@@ -52,9 +52,9 @@ Dim few_partials(const AttentionKernel& attention, const FewTiles& tiles);
 /// and head, in elements. `lse` receives the logarithm of each row's sum of exponentials, and `scale`
 /// multiplies the scores. `partials` has the size that few_partials returns, and `tickets` has
 /// FewTiles::tickets counters, which are zero before and after a launch. If FewTiles::tickets is 0,
-/// `partials` and `tickets` are not accessed. If the keys and values are rows of tables (such as a paged
-/// cache), places[b,s] is the row of key s and value s of batch b. Otherwise key s is at position s, and
-/// places is not read.
+/// `partials` and `tickets` are not accessed. If the keys and values are stored in slots of a table (such as
+/// a paged cache), places[b,s] is the slot of key s and value s of batch b. Otherwise key s is at position s,
+/// and places is not read.
 std::string decode_attention_text(const Kernel& kernel);
 
 }  // namespace smelt

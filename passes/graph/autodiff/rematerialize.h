@@ -7,9 +7,9 @@
 //     {phase = backward}                %g = mul %dy, %y' {phase = backward}
 //
 // The choice between keeping and recomputing is a minimum cut (min_cut.h). The cost of keeping a value is its
-// bytes at the symbols' upper bounds. A value that forward does not store anyway costs 1.25 times its bytes,
-// because a kernel has to write it in addition. If the kept bytes would grow with this factor, it is not
-// used. Of equally cheap cuts, the pass chooses the one that recomputes least.
+// bytes at the symbols' upper bounds. A value that forward stores only for backward costs 1.25 times its
+// bytes, because a kernel has to write it in addition. This factor is not used if it would increase the kept
+// bytes. Of equally cheap cuts, the pass chooses the one that recomputes least.
 //
 // Pointwise ops, converts, broadcasts, views, constants, iota, random (which makes the same bits again) and
 // reductions that read only fixed positions of a row may be recomputed. Matmuls, gathers, scatters, concats

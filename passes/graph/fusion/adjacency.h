@@ -14,9 +14,10 @@ namespace smelt {
 /// Names of parameters that are stacked, in this order, along their first dim.
 using Stack = std::vector<std::string>;
 
-/// Returns the parameters in the order in which they are adjacent in memory or can be made adjacent; nothing
-/// if there is no such order. If parameters are flat, their offsets must be adjacent. Otherwise the order is
-/// that of a group in Module::adjacent, or the given order if none of the parameters is in a group.
+/// Returns the parameters in an order in which they can be stacked. If parameters are flat, this is the order
+/// of their offsets, which must be adjacent. Otherwise it is their order in a group of Module::adjacent, in
+/// which they must be adjacent. If none of them is in a group, it is the given order, and all must be frozen
+/// and decayed alike. Returns nothing if there is no such order.
 std::optional<Stack> stackable(Module& module, Stack parameters);
 /// Returns whether the parameters of the stack are adjacent, in any order, in one group of Module::adjacent.
 bool recorded(const Module& module, const Stack& stack);

@@ -1,7 +1,8 @@
-// Algebra of row values, which have one element per row (RowSpace in passes/analysis.h). A row value is
-// represented as a polynomial, in which powers may be negative. Its variables are sums of products over the
-// row, the row's length, and other row values. In this form, values that are algebraically zero are
-// recognised, such as the sum of deviations from the mean.
+// Algebra of row values. A row is the set of elements that a reduction reduces to one result (RowSpace in
+// passes/analysis.h). A row value has one element per row. It is represented as a polynomial, in which powers
+// may be negative. Its variables are sums of products over the row, the row's length, and other row values.
+// In this form, values that are algebraically zero are recognised, such as the sum of deviations from the
+// mean.
 #pragma once
 
 #include <map>
@@ -28,7 +29,8 @@ class RowAlgebra {
   bool equal(Value* a, Value* b);
   /// Returns whether factor * (length of the row) is proven to be 1.
   bool is_reciprocal_of_count(Value* factor);
-  /// Returns whether the value depends on a reduction over the row that may be in the same kernel.
+  /// Returns whether the value depends on a reduction over the row, and no operation between the two prevents
+  /// fusion into one kernel.
   bool touches(const Value* value);
   /// Returns whether `sum` is an addition or subtraction of `operand` and another value, and a matmul also
   /// reads `operand`. `operand` is then in memory, like the values of a residual stream, and is not expanded

@@ -29,10 +29,11 @@ SamplerKind sampler_of_beams(const DecodeInterface& decode, const GenerationOpti
                              const LongestText& longest);
 /// Returns whether `refusal`, a result of the functions below for the entry, is empty. Logs it otherwise.
 bool is_taken(const char* entry, const std::string& refusal);
-/// Returns the reason why @next and @next_pages do not support the options; empty if they do.
+/// Returns the reason why @next, or @next_pages for a paged KV cache, does not support the options; empty if
+/// it does.
 std::string plain_choice_refuses(const GenerationOptions& options);
 /// Returns the reason why @next_guided and @next_beams_guided do not support the options that change scores,
-/// or texts of lengths `longest`, if the plan has room for texts of lengths `room`; empty if they do.
+/// or the lengths `longest`; empty if they do. `room`: the lengths that the plan's states can hold.
 std::string guided_choice_refuses(const LongestText& room, const GenerationOptions& options,
                                   const LongestText& longest);
 }  // namespace smelt

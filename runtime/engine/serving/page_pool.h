@@ -1,5 +1,5 @@
-// Ownership of the pages of a paged KV cache. A page is free, is used by one or more rows, or is kept without
-// a row because it holds a part of the beginning of a text that another request may have, too.
+// Ownership of the pages of a paged KV cache. A row is a running sequence of the batch. A page is free, is
+// used by one or more rows, or is kept without a row because a later request may begin with the same tokens.
 #pragma once
 
 #include <cstdint>

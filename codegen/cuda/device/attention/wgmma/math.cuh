@@ -1,7 +1,8 @@
 // Constants, and functions that approximate 2^x and the base-2 logarithm by one instruction, for the
 // attention kernels for sm_90a.
 // Requires: the macro SM, the qualifiers of a device function.
-// The text of such a kernel consists of these files and texts, in this order:
+// The text of such a kernel consists of these files and texts, in this order. Products `x` are the
+// generated functions begin_x and multiply_x (codegen/cuda/wgmma_text.h).
 //   HALF_TYPE (a macro: the 16-bit element type in PTX, as a string)
 //   the functions of the score_mod ("body", codegen/cuda/attention/attention_hooks.h)
 //   ../../wgmma/types, math, the constants of the kernel, kOps (random ops of the score_mod, at least 1)
@@ -10,8 +11,6 @@
 //     forward   products `scores` and `outputs`, weights, forward_tiles, forward
 //     backward  products `scores`, `values`, `keys` and `sums`, backward_tiles, gradients, order, backward
 //     dQ        query_gradient
-// Products `x` are the generated functions begin_x and multiply_x (codegen/cuda/wgmma_text.h).
-
 
 constexpr float kLog2e = 1.4426950408889634f, kLn2 = 0.6931471805599453f;
 // Returns +inf.
