@@ -11,10 +11,11 @@
 
 namespace smelt {
 
-/// Buffers of one role whose source names differ only in the number of the layer.
+/// Buffers of one role whose sources differ only in the number of the layer. The source of a buffer is the
+/// name of the part of the model that it belongs to, such as "layers.3.mlp.up_proj".
 struct PeakGroup {
   Role role = Role::temporary;
-  std::string source;  // source name, with "*" instead of the layer's number
+  std::string source;  // with "*" instead of the layer's number
   int buffers = 0;
   int64_t bytes = 0;
 };
@@ -29,8 +30,8 @@ struct MemoryPeak {
 /// Finds the peak of an entry. Requires: memory has been planned.
 MemoryPeak memory_peak(const std::vector<Buffer>& buffers, const PlanEntry& entry);
 
-/// Replaces every number in the names by "*": "layers.3.mlp.up_proj" becomes "layers.*.mlp.up_proj". `source`
-/// may be several names with " + " between them.
+/// Replaces every number in `source` by "*": "layers.3.mlp.up_proj" becomes "layers.*.mlp.up_proj". `source`
+/// may consist of several names with " + " between them.
 std::string without_layer_numbers(std::string_view source);
 
 }  // namespace smelt

@@ -1,7 +1,7 @@
 // plan_search: finds the configuration in which a number of ranks train a model in the least predicted time
 // within the available memory. A configuration consists of a mesh with the axes data, model and stage; the
-// level of ZeRO (0 to 3); whether sequences are sharded; the number of parts per pipeline stage; the number
-// of micro-batches; and the level of recomputation.
+// level of ZeRO (0 to 3); whether sequences are sharded; the number of model parts (virtual stages) per
+// pipeline stage; the number of micro-batches; and the level of recomputation.
 //
 // The search compiles some candidates to a Program, or to one Program per pipeline stage. The memory of a
 // compiled candidate is exact; its time is predicted (plan_time.h, stage_cost.h). The search first compiles
@@ -52,6 +52,7 @@ struct PlanSearch {
   double seconds = 0;      // duration of the search
 
   /// Returns the fastest plan that fits. If none fits, throws Error with the least memory of a plan.
+  /// `budget`: the budget of the search, which is only used in the message.
   const SearchedPlan& best(std::optional<int64_t> budget) const;
 };
 

@@ -20,7 +20,7 @@ struct HttpOptions {
   /// Hosts that the Host field of a request may have in addition to those of the bound address
   /// (AllowedHosts).
   std::vector<std::string> allowed_hosts = {};
-  std::vector<std::string> allowed_origins = {};  // pages of other hosts that may use it (AllowedOrigins)
+  std::vector<std::string> allowed_origins = {};  // origins of other hosts' pages (AllowedOrigins)
   ApiKeys keys = {};
   size_t most_per_key = 0;  // completions that a key may have at a time; 0: any number
   /// Called by the thread of listen() after each request; empty: requests are not logged.
@@ -35,8 +35,8 @@ class HttpServer {
   explicit HttpServer(HttpOptions options);
   ~HttpServer();
 
-  /// Answers requests with this model from now on, and accepts `connections` more connections. The references
-  /// must outlive the call of listen(). Called once, by any thread.
+  /// Answers requests with this model from now on. Adds `connections` to the largest number of open
+  /// connections. `batch` and `model` must outlive the call of listen(). Called once, by any thread.
   void serve(BatchThread& batch, ModelService& model, size_t connections = 0);
   /// Refuses new completions, while those that run go on. May be called by any thread after serve().
   void drain();

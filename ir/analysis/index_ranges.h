@@ -22,10 +22,9 @@ struct IndexRange {
   /// Returns the same, but also uses the bounds of symbolic sizes such as B: if B <= 8, a table of 9 - B rows
   /// has at least one row.
   bool within(const Dim& rows, const Symbols& symbols) const;
-  /// Returns a number outside [0, rows), for a message, if it is proven that an element is outside; else
-  /// nothing. The number is the value of an element. If all elements are outside, it may instead be an end of
-  /// the range. If `rows` is not constant, only negative numbers and those from 2^31 - 1 on are treated as
-  /// outside.
+  /// Returns `least` or `most`, for a message, if it is outside [0, rows) and it is proven that an element is
+  /// outside too; else nothing. If `rows` is not constant, only negative numbers and those from 2^31 - 1 on
+  /// are treated as outside.
   std::optional<int64_t> surely_outside(const Dim& rows) const;
 };
 

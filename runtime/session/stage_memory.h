@@ -15,7 +15,7 @@
 namespace smelt {
 
 /// Messages and sums between pipeline stages. A stage is specified by its coordinate along the mesh axis of
-/// the stages. Each stage has a StageExchange. All stages of a link or a sum have the same element for it.
+/// the stages. Each stage has its own StageExchange. Both stages of a link have equal lists of sizes for it.
 struct StageExchange {
   size_t axis = 0;  // mesh axis of the stages
   /// The key is (sending stage, receiving stage). The value has one list per kind of message between the two

@@ -24,7 +24,7 @@ struct CudaBody {
   int64_t shared_floats = 0, shared_ints = 0;  // elements of the arrays shared_floats and shared_ints
 };
 
-/// Returns the body. `block`: an expression for the number of the thread block.
+/// Returns the body. `block`: an expression for the index of the thread block.
 CudaBody print_body(const Kernel& kernel, const std::string& block);
 
 // ---- kernel_function.cpp
@@ -40,8 +40,9 @@ std::string number_parameters(const CudaBody& body);
 /// Returns the expression for a size in the launched function: a constant, or the name of a parameter.
 std::string number_of(const CudaNames& names, const Dim& dim);
 
-/// Returns whether the sizes at launch determine whether the body accesses memory by vectors or by scalars.
-/// function_of then makes a template with the two forms, and a function that chooses between them.
+/// Returns whether the body has two forms: one that accesses memory by vectors, and one that accesses it by
+/// scalars. The sizes at launch determine the form that runs. function_of then returns a template with the
+/// two forms, and a function that chooses between them.
 bool has_two_forms(const CudaBody& body);
 /// Returns the text of the device function name(pointers, numbers, unsigned block_, float* shared_floats,
 /// int* shared_ints).
@@ -51,8 +52,8 @@ std::string function_of(const CudaBody& body, const std::string& name);
 std::string function_arguments(const CudaBody& body, const std::string& block);
 
 // ---- body_arguments.cpp
-// Some templates call device functions that are printed from a kernel, such as the functions of an epilogue.
-// All of these functions get the kernel's arguments in one struct.
+// Some kernels are CUDA templates that call device functions, such as the functions of an epilogue. These
+// functions are printed from a Kernel. All of them get the kernel's arguments in one struct.
 
 /// Returns the text of struct BodyArguments. Its members are the key of the random numbers, the kernel's
 /// parameters, the sizes, and the ids of random instructions.

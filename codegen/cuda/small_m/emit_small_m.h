@@ -35,7 +35,8 @@ KernelCode small_m_kernel(const SmallM& few);
 //                 const float (&handed)[PARTS])
 //
 // Both functions process one element of the result. body_load is called before the products of a tile are
-// computed, and issues the loads whose addresses depend on no other value. body_run computes the epilogue.
+// computed, and issues the loads whose addresses depend only on `row` and `c`. body_run computes the rest of
+// the epilogue.
 // The columns of the product consist of PARTS equal parts, such as a gate and the gated values. `handed` has
 // the product's element at column c of each part.
 

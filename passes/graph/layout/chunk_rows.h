@@ -14,8 +14,8 @@
 // row_region.h defines the part of a graph that is computed by chunks. Its nodes of the backward phase become
 // nodes of the forward phase, because each chunk computes its gradient directly after its loss. If there are
 // R rows, each of the n chunks has R / n rows, rounded down to a multiple of 16 (to an integer if the option
-// `rows` is no multiple of 16). The last chunk also has the remaining rows. If R is small, all other chunks
-// are empty.
+// `rows` is no multiple of 16). The last chunk also has the remaining rows. If R / n is rounded to 0, the
+// last chunk has all rows.
 //
 // Runs after rewrite_reductions, so that f' reads the sums over columns that f has computed. Runs before
 // rematerialize, so that rematerialize neither keeps logits for backward nor recomputes them. Ensures: values

@@ -9,9 +9,11 @@
 // first one whose first dim is a symbol. Without training entries, all inputs whose first dim is a symbol are
 // sharded along it. If an update has several micro-steps, each rank sums its gradients over the micro-steps.
 // The sums are added over ranks only when the update is applied. With `zero`, flat states
-// (flatten_parameters.h) are sharded (Rajbhandari et al., 2020, "ZeRO", arXiv:1910.02054). Stage 1 shards the
-// states of the optimizer. It also shards the f32 parameters if they have a rounded copy, because forward and
-// backward read only the copy. Stage 2 also shards the sums of gradients, and stage 3 all other parameters.
+// (flatten_parameters.h) are sharded (Rajbhandari et al., 2020, "ZeRO", arXiv:1910.02054). A flat state of
+// several ranks is [buckets, rows, row], and is sharded along its rows, so each rank has a part of each
+// bucket. Stage 1 shards the states of the optimizer. It also shards the f32 parameters if they have a
+// rounded copy, because forward and backward read only the copy. Stage 2 also shards the sums of gradients,
+// and stage 3 all other parameters.
 // Ensures: existing annotations stay; no value changes.
 #pragma once
 
@@ -26,15 +28,15 @@ namespace smelt {
 struct ShardTrainingOptions {
   std::vector<std::string> axes = {"data"};  // mesh axes that cut batches, the outermost first
   int zero = 0;                              // ZeRO stage, 0 to 3
-  int64_t bucket = 0;                        // most elements per bucket of sharded states; 0: a default
+  int64_t bucket = 0;                        // most elements per bucket; 0: a default that depends on `zero`
 };
 template <typename Field>
 void visit_options(Field& field, ShardTrainingOptions& o) {
   field("axes", o.axes), field("zero", o.zero), field("bucket", o.bucket);
 }
-/// Returns a copy of the options `flat` with which flatten_parameters divides flat states into buckets. The
-/// ranks along `options.axes` share each bucket. Axes that the mesh lacks are ignored. Returns `flat`
-/// unchanged for ZeRO stage 0 or a single rank.
+/// Returns a copy of the options `flat` with which flatten_parameters divides flat states into buckets, and
+/// each bucket into equal parts for the ranks along `options.axes`. Axes that the mesh lacks are ignored.
+/// Returns `flat` unchanged for ZeRO stage 0 or a single rank.
 FlattenParametersOptions in_buckets(FlattenParametersOptions flat, const Mesh& mesh,
                                     const ShardTrainingOptions& options);
 /// Annotates the module; returns whether anything changed. Does nothing without a mesh or after partition.

@@ -24,7 +24,7 @@ Value* segment_sums_over_ranks(GraphBuilder& b, const State& flat, Value* by_seg
 
 // ---- add_gradients.cpp
 // Addition of the gradients of a batch to a flat state of sums. Each gradient is added separately, so that
-// the matmul that computes a gradient can add it to the sum itself.
+// the addition can be fused with the matmul that computes the gradient.
 
 /// Emits the update of the state `sums`. `gradients` has one gradient per segment, in the order of the
 /// segments. If the gradients of adjacent segments are consecutive slices of one value, that value is added

@@ -15,7 +15,8 @@ struct StepDependences {
   std::vector<int> waiting_for;         // per step, the number of earlier steps on which it depends
 };
 
-/// Returns the dependences of steps with these footprints, in the order of the steps.
+/// Returns the dependences of steps. `footprints` has the memory accesses of each step, in the order of the
+/// steps.
 StepDependences step_dependences(const std::vector<Footprint>& footprints);
 
 }  // namespace smelt

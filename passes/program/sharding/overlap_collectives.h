@@ -6,9 +6,9 @@
 // An all_reduce or a reduce_scatter starts as soon as its operand is computed. An all_gather or an all_to_all
 // (a gather) may start later, because its result occupies memory from the start of the gather. The gather
 // starts when at most about `bytes_ahead` bytes are gathered but not read yet. If the operand of a
-// reduce_scatter is in temporary memory, as gradients are, the wait comes before the first reader of the
-// result (`bytes_taken`), because the memory of the operand is free after the wait. If the same work has
-// several variants, of which one is selected at run time, the steps of all variants stay together. Runs after
+// reduce_scatter is in temporary memory, as gradients are, the wait may come long before the first reader of
+// the result, because the memory of the operand is free only after the wait (see `bytes_taken`). If the same
+// work has several variants, of which one is selected at run time, their steps stay together. Runs after
 // all passes that move steps, because CollectiveStep::waited_at is the number of a step. The pass
 // stream_states runs after this pass and inserts steps; it updates waited_at.
 #pragma once

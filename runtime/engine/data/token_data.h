@@ -80,11 +80,12 @@ class RandomWindows {
   uint32_t seed_;
 };
 
-/// Validation batches of `batch` windows of `length` tokens. The windows are the same at each validation, and
-/// do not overlap. If the range has more windows than `max_batches` batches need, the used windows are spread
-/// evenly over it. The last batch may have fewer windows.
+/// Validation batches of windows of `length` tokens. The windows are the same at each validation, and do not
+/// overlap. If the range has more windows than `max_batches` batches need, the used windows are spread evenly
+/// over it. The last batch may have fewer windows.
 class FixedWindows {
  public:
+  /// `batch`: windows per batch. In the functions below, `batch` is the index of a batch.
   FixedWindows(TokenRange range, int64_t batch, int64_t length, int64_t max_batches);
   int64_t batches() const { return (windows_ + batch_ - 1) / batch_; }
   /// Returns the number of windows in a batch.

@@ -57,8 +57,8 @@ SM void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Each of the four warps of a block computes 32 x 32 elements of the tile. A pitch is the number of elements
-// from one row of a matrix in memory to the next; such a row is contiguous.
+// Each of the four warps of a block computes 32 x 32 elements of the tile. a_pitch, b_pitch and c_pitch:
+// elements from one row of a matrix in memory to the next; such a row is contiguous.
 extern "C" __global__ void __launch_bounds__(128, 8)
     KERNEL(const Half* a, const Half* b, Result* c, long long m_, long long n_, long long k_, long long a_pitch,
            long long b_pitch, long long c_pitch, BATCH_PARAMETERS, float alpha) {
