@@ -25,8 +25,8 @@ struct AttributeColumn {
   std::optional<Attribute> otherwise = {};      // default value; nothing: the attribute has no default
   std::optional<double> least = {}, most = {};  // bounds of a number, or of each number in a list
   std::vector<std::string_view> words = {};     // values that a string may have; empty: any
-  /// If the value is the number of a dim, or a list of such numbers: the tensor that has the dim, which is
-  /// operand 0 or the result. none: the value is no number of a dim.
+  /// The tensor whose dims the value refers to, if the value is the number of a dim or a list of such
+  /// numbers. operand: operand 0; none: the value is not a dim number.
   enum class AxisOf : uint8_t { none, operand, result } axis_of = AxisOf::none;
 };
 

@@ -87,7 +87,7 @@ class ModuleParser : TextParser {
   bool node_field(const Token& key, Draft& draft);
   Phase phase();
   void types(Draft& draft);
-  /// Declares the parameter or state that the node reads, unless an earlier line does.
+  /// Declares the parameter or state that the node reads, unless an earlier line has declared it.
   void declare_inline(Draft& draft, Module::Parameter& parameter, State& state);
 
   // ---- bodies

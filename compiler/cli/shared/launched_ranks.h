@@ -32,13 +32,13 @@ class LaunchedRanks {
   ~LaunchedRanks();
 
   /// Waits until all ranks have ended. Passes SIGINT, SIGTERM and SIGHUP on to all ranks. After a rank has
-  /// failed, the others have `grace` seconds to detect it and end. Then they get SIGTERM, and after 1.75
-  /// times `grace` seconds SIGKILL.
+  /// failed, the others have `grace` seconds to detect it and end. Then they get SIGTERM. Ranks that still
+  /// run 1.75 * `grace` seconds after the failure get SIGKILL.
   ///
   /// If a rank failed, names it on standard error and returns its exit status, which is 128 + n if signal n
   /// ended the rank. If several ranks fail, reports the rank that failed first, with one exception. If a
-  /// signal killed another rank within the next second, reports the killed rank, because the first one may
-  /// have failed only because it lost its connection to the killed one.
+  /// signal killed another rank within the next second, reports the killed rank, because the rank that failed
+  /// first may have lost its connection to the killed rank.
   ///
   /// If no rank failed, returns 0, with one exception. After signal n has been passed on, a rank that ends
   /// with status 128 + n has not failed. If there is such a rank, returns 128 + n.

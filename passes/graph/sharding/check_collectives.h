@@ -21,9 +21,9 @@ template <typename Field>
 void visit_options(Field& field, CheckCollectivesOptions& o) {
   field("axis", o.axis);
 }
-/// Checks the training entries and @logits of a partitioned module. Does nothing if the mesh has no such axis
-/// or one rank along it. Throws one Error that names every collective that ranks cannot run together, with
-/// its entry, its shape and the reason.
+/// Checks @train_step, @accumulate, @apply, @evaluate and @logits of a partitioned module. Does nothing if
+/// the mesh has no axis options.axis, or only one rank along it. Throws one Error that names every collective
+/// that ranks cannot run together, with its entry, its shape and the reason.
 void check_collectives(const Module& module, const CheckCollectivesOptions& options);
 
 }  // namespace smelt

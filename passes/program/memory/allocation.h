@@ -26,9 +26,10 @@ std::vector<Allocation> make_allocations(const std::vector<Step>& steps,
                                          const std::map<int, Lifetime>& lifetimes);
 
 /// Returns for each of `steps` steps a lower bound of the bytes that any placement needs at that step: the
-/// sum of the sizes of the live ranges. Sizes are counted in units of kArenaAlignment bytes. The size of an
-/// allocation without parts is rounded up to whole units. The size of a part (BufferPart) counts only the
-/// units that are completely in the part, because a part may begin within a unit.
+/// sum of the sizes of the live ranges. Sizes are counted in units of kArenaAlignment bytes. An allocation
+/// may have parts with different lifetimes (BufferPart). The size of a part counts only the units that are
+/// completely in the part, because a part may begin within a unit. The size of an allocation without parts is
+/// rounded up to whole units.
 std::vector<int64_t> least_bytes(const std::vector<Allocation>& allocations, size_t steps);
 
 }  // namespace smelt

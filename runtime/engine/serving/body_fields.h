@@ -23,11 +23,13 @@ class BodyFields {
   const Json* find(const char* name) const;  // null if the member is missing
   /// Returns the member. Throws ApiError if it is missing.
   const Json& required(const char* name) const;
+  // Return the member as an integer from `least` to `most`, as a string, or as a boolean; nothing if it is
+  // missing.
   std::optional<int64_t> whole(const char* name, int64_t least, int64_t most) const;
   std::optional<std::string> text(const char* name) const;
   std::optional<bool> flag(const char* name) const;
 
-  /// Refuses a value.
+  /// Throws the ApiError for the member `name`, whose value is not as `expected` says.
   [[noreturn]] static void wrong(const char* name, const Json& value, const std::string& expected);
 
  private:

@@ -2,8 +2,8 @@
 // arguments. A word is a token of the vocabulary, its weight is its unnormalized probability, and a mass is
 // a sum of weights. kBlocks blocks of kThreads threads process a row: a cluster, or one block. This is the
 // last file of the kernel's text.
-// Requires: best.cuh. C++ replaces the words KERNEL (by its name) and CLUSTER (by its cluster attribute, or
-// by nothing).
+// Requires: best.cuh. The host code replaces the text KERNEL by the kernel's name, and the text CLUSTER by
+// the kernel's cluster attribute or by nothing.
 
 // Returns the number of words of the row whose weight is not 0. upto.a: the number of words in bins 0 to
 // threadIdx.x. All threads of the block call it.
@@ -15,10 +15,10 @@ __device__ __forceinline__ unsigned words_of_row(const Two& upto) {
   return all;
 }
 
-// Returns the entry of the drawn word, by searches in a histogram (bins.cuh). largest: the largest entry of
-// the row; mass: the mass of the row; ever: the value of `listed` (list.cuh), the number of words that were
-// listed so far; turn: as for of_row (row.cuh). All threads of all blocks of the row call it, after
-// fill_bins and row_sync.
+// Returns the entry of the drawn word (one integer with its score and its index, entry.cuh), by searches in a
+// histogram (bins.cuh). largest: the largest entry of the row; mass: the mass of the row; ever: the value of
+// `listed` (list.cuh), the number of words that were listed so far; turn: as for of_row (row.cuh). All threads
+// of all blocks of the row call it, after fill_bins and row_sync.
 // In the code, `likely` is the mass of the words that min-p keeps. top-k, top-p and min-p each keep the
 // best words. So the words that two of them keep have the smaller of the two masses.
 __device__ __forceinline__ Entry drawn(const Words& words, const Bins& bins, const Settings& s, Entry largest, Mass mass,

@@ -37,8 +37,8 @@ SM void store(const Results& to, const Rows& rows, int element, const Whole& who
         sees ? whole.base + logf(whole.weights) : -infinity();
 }
 
-// kPartFloats: floats of the partial results of a block, which has one of kRows x kPitch floats for each of
-// its kWarps warps.
+// kPartFloats: floats of the partial results of a block. Each of its kWarps warps has a partial result of
+// kRows x kPitch floats.
 constexpr int kPartFloats = kWarps * kRows * kPitch;
 // Returns the sum of warp number `warp` over `count` parts, for element number row * kHead + column of the
 // block's output. part_at(i) returns the address of the partial results of part i.
@@ -86,9 +86,10 @@ SM void store_sums_of_parts(const Results& to, const Rows& rows, int count, int 
 
 // Computes o and lse. codegen/cuda/attention/decode_attention.h describes the arguments. x_b, x_t and x_h
 // are the strides of x for batch row, position and head, in elements. The grid has kBlocksOfRows blocks for
-// each batch row, key head and tile of rows. If kHasTickets, these blocks form no cluster. Each of them then
-// stores its partial result in `partials`, in device memory, and the last one to do so adds up the results.
-// `tickets` has a counter per tile of rows to find the last one.
+// each batch row, key head and tile of rows. If kHasTickets, each of these blocks stores its partial results
+// in `partials`, in device memory, and the last block to do so adds them up. `tickets` has a counter per tile
+// of rows to find the last block. If not kHasTickets, several such blocks form a cluster, and read each
+// other's partial results in shared memory.
 SM void attention(const Element* q, const Element* k, const Element* v, Element* o, float* lse,
                   float* partials, unsigned* tickets, long long queries, long long keys, long long q_b,
                   long long q_t, long long q_h, long long k_b, long long k_t, long long k_h, long long v_b,
@@ -100,7 +101,7 @@ SM void attention(const Element* q, const Element* k, const Element* v, Element*
   // sharer: index of this block among the kBlocksOfRows blocks with the same rows. place: index of the tile
   // of rows in the grid. pair: index of its batch row and key head.
   const int sharer = blockIdx.x % kBlocksOfRows, place = blockIdx.x / kBlocksOfRows, pair = place / tiles;
-  if (sharer >= kSharers) return;  // only in tests on a host, where kSharers is 1
+  if (sharer >= kSharers) return;  // only in tests on a host, where block 0 of a cluster does all work
   const int row0 = place % tiles * kRows;
   const Rows rows{pair / kKeyHeads, pair % kKeyHeads, row0, min(kRows, all - row0), (int)queries, (int)keys};
   Queries own;

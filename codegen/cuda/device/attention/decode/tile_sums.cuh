@@ -18,7 +18,8 @@ constexpr int kTile = 16, kStep = kLoads * kTile;
 // enough registers.
 constexpr bool kEarlyValues = kHead <= 128;
 
-// A lane is number lane_of_quad() of the four lanes of quad number quad().
+// A quad is four adjacent lanes of a warp. quad() returns the number of the lane's quad, and lane_of_quad()
+// the number of the lane in its quad.
 SM int quad() { return (threadIdx.x & 31) >> 2; }
 SM int lane_of_quad() { return threadIdx.x & 3; }
 
@@ -87,7 +88,7 @@ SM float sum_of_quads(float x) {
 // of the tile, otherwise 1.
 SM void score_tile(float (&scores)[4], const Queries& q, const Words (&keys)[2][kOfKey],
                    const BodyArguments& body, const Rows& rows, int first, int end, int seen) {
-  // Two sums, so that a product waits for every second one before it only.
+  // The products add to two sums alternately, so that a product need not wait for the product just before it.
   float sums[2][4] = {};
 #pragma unroll
   for (int i = 0; i < kOfKey; ++i)
@@ -136,8 +137,8 @@ SM void weigh(Sums& sums, float (&scores)[kLoads][4]) {
 // Adds a tile of keys to the sums of weight * value. weights: those of the tile, as scores of score_tile.
 // values: the lane's pieces of the values 2 * lane_of_quad() + {0, 1, 8, 9} of the tile.
 SM void add_tile(Sums& sums, const float (&weights)[4], const Words (&values)[4][kOfValue]) {
-  // The nearest elements to the weights of the keys of the lower and the upper half of the tile, and the
-  // nearest elements to the differences.
+  // most: the weights, rounded to elements. rest: the rounding errors, rounded to elements. Index 0 is for
+  // the keys of the lower half of the tile, and index 1 for those of the upper half.
   unsigned most[2], rest[2];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
