@@ -2,14 +2,14 @@
 // module by its role, which is the same for all families.
 //
 // Roles ({}: number of the block; STACK: encoder or decoder). A role that begins with a dot follows
-// "STACK.{}", and other braces list alternatives. For example, .ffn.{up,down} has the roles
-// decoder.{}.ffn.up, decoder.{}.ffn.down and the same of the encoder.
+// "STACK.{}", and other braces list alternatives. For example, .ffn.{up,down} stands for decoder.{}.ffn.up,
+// decoder.{}.ffn.down, encoder.{}.ffn.up and encoder.{}.ffn.down.
 //   embedding.tokens  embedding.token_types  embedding.dropout
 //   STACK.tokens (if not shared by both stacks)  STACK.positions  STACK.distances  STACK.embedding_norm
 //   STACK.patches  STACK.class_token  STACK.norm  STACK.project_in  STACK.project_out
 //   STACK.{}  .norm_1  .attention  .attention.{qkv,query,key,value,out,query_norm,key_norm}  .post_norm_1
 //     .norm_2  .ffn  .ffn.{up,down}, or .ffn.{gate,gated,down}  .post_norm_2
-//     .norm_cross  .cross  .cross.{query,key,value,out}  .post_norm_cross  of a decoder that reads an encoder
+//     .norm_cross  .cross  .cross.{query,key,value,out}  .post_norm_cross  (if a decoder reads an encoder)
 //   pooler  classifier.dense  classifier  head  head.offset
 //   mlm (bias of a masked language model's head with tied weight)  mlm.decoder  mlm.transform  mlm.norm
 #pragma once

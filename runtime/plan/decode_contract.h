@@ -46,7 +46,7 @@ enum TokenKind : uint8_t {
 
 /// Columns of the input `text_places`, which has one row per sequence. All are numbers of tokens.
 enum TextPlace : uint8_t {
-  kNotRead,            // tokens of the text that the model does not read
+  kNotRead,            // tokens of the text that the model does not read, because they are padding
   kPassedOver,         // first tokens of the text that repetition_penalty ignores (padding)
   kSourceLength,       // length of the source text, such as the encoder's input
   kEndsFrom,           // least length of a text that may end

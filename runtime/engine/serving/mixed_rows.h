@@ -5,11 +5,11 @@
 // the plan has this entry, @next_row.
 //
 // A device that captures runs (DeviceKind::captures_runs) pads a run to one of a few sizes. A run of one
-// token per row is padded to padded_size(rows) rows. Any other run is padded to padded_size(tokens) tokens
-// and to slots() rows, the most rows of a run. prepare() runs each of these sizes, so that later runs find
-// them captured. Padding stores nothing. On a CPU the number of tokens per run is limited
-// (CacheRows::exact_rows). With this limit, the result of a token does not depend on the other tokens of the
-// run, bit for bit.
+// token per row is padded to padded_size(rows) rows. Any other run is padded to padded_size(tokens) tokens,
+// at least 16, and to slots() rows, the most rows of a run. prepare() runs each of these sizes, so that later
+// runs find them captured. Tokens of padding are not stored in the caches. On a CPU the number of tokens per
+// run is limited (CacheRows::exact_rows). With this limit, the result of a token does not depend on the other
+// tokens of the run, bit for bit.
 #pragma once
 
 #include "runtime/engine/serving/choosing_rows.h"

@@ -30,8 +30,9 @@ struct StepRecord {
   std::optional<double> loss_scale = {};  // of this update; nothing: no loss scaling
   std::optional<int64_t> skipped_steps =
       {};  // updates skipped so far because of overflow; nothing: no scaling
-  /// Returns the model FLOP utilization: gflops_per_second over the peak. Returns NaN if no peak is known, or
-  /// if this step was faster than the peak, which happens if the machine was busy when the peak was measured.
+  /// Returns the model FLOP utilization: gflops_per_second / peak_gflops_per_second. Returns NaN if no peak
+  /// is known, or if this step was faster than the peak, which happens if the machine was busy when the peak
+  /// was measured.
   double mfu() const {
     const bool known = peak_gflops_per_second >= gflops_per_second && peak_gflops_per_second > 0;
     return known ? gflops_per_second / peak_gflops_per_second : std::numeric_limits<double>::quiet_NaN();
@@ -97,8 +98,8 @@ struct TerminalStyle {
   bool color = false;
   int width = 100;  // columns
 };
-/// Returns the style for a file descriptor. There is a bar only if it is a terminal that is not "dumb", and
-/// colour only if, in addition, the environment variable NO_COLOR is not set.
+/// Returns the style for a file descriptor. There is a bar if the descriptor is a terminal that is not
+/// "dumb". A bar has color unless the environment variable NO_COLOR is set.
 TerminalStyle terminal_style(int descriptor);
 
 /// Writes a progress bar, and evaluations, samples and messages as lines above it.

@@ -17,8 +17,8 @@ __device__ __forceinline__ unsigned words_of_row(const Two& upto) {
 
 // Returns the entry of the drawn word (one integer with its score and its index, entry.cuh), by searches in a
 // histogram (bins.cuh). largest: the largest entry of the row; mass: the mass of the row; ever: the value of
-// `listed` (list.cuh), the number of words that were listed so far; turn: as for of_row (row.cuh). All threads
-// of all blocks of the row call it, after fill_bins and row_sync.
+// `listed` (list.cuh), the number of words that were listed so far; turn: as for of_row (row.cuh). All
+// threads of all blocks of the row call it, after fill_bins and row_sync.
 // In the code, `likely` is the mass of the words that min-p keeps. top-k, top-p and min-p each keep the
 // best words. So the words that two of them keep have the smaller of the two masses.
 __device__ __forceinline__ Entry drawn(const Words& words, const Bins& bins, const Settings& s, Entry largest, Mass mass,

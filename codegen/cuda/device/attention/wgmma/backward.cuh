@@ -283,8 +283,8 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
             multiply_wait<1>();
             pin(ds);
             if (part + 1 < kParts) pin(s[kParts - 1]);
-            // The shuffle returns the same bits, but the compiler does not know that. Otherwise it would
-            // keep values that it derived from the bits in weigh_tile in registers.
+            // The shuffle returns the same bits, but the compiler does not know that. So the values that
+            // weigh_tile derived from the bits are computed again, instead of being kept in registers.
             if (kDraws > 0) kept[part] = __shfl_sync(0xFFFFFFFFu, kept[part], lane);
             differentiate(s[part], ds, kept[part], place, ds_row + (count & 1) * ds_bytes + part * kKeys * 128);
           }

@@ -116,7 +116,7 @@ SM void attention(const TensorMap& q_map, const TensorMap& k_map, const TensorMa
   } else {
     if (kConsumers > 1) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
     const int wg = uniform(threadIdx.x / 128) - 1, lane = threadIdx.x & 31, warp = uniform(threadIdx.x / 32) & 3;
-    // own_row: index within the query tile of the first of the lane's two queries, which are 8 apart.
+    // A lane has two queries of the tile: number own_row and number own_row + 8.
     const int own_row = 64 * wg + 16 * warp + (lane >> 2);
     const float scale_log2 = scale * kLog2e;
     // Low words of wgmma descriptors (`describe`) for stage 0, in units of 16 bytes. q_places is for the 64
