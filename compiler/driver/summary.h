@@ -9,7 +9,8 @@ namespace smelt {
 /// that reads its operands and writes its results. Matmuls, views, leaves (such as inputs) and effects do not
 /// count.
 std::vector<EntrySummary> summarise_unfused(const Module& module);
-/// Sets the other members of `rows`, from the steps of the entry with the same name.
+/// Sets the members of each row other than `entry` and *_before, from the steps of the program's entry of
+/// this name.
 void summarise_program(const Program& program, std::vector<EntrySummary>& rows);
 
 /// Returns the size of every state, in the order of program.states.

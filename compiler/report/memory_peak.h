@@ -11,11 +11,11 @@
 
 namespace smelt {
 
-/// Buffers of one role whose sources differ only in the number of the layer. The source of a buffer is the
-/// name of the part of the model that it belongs to, such as "layers.3.mlp.up_proj".
+/// Buffers of one role whose names differ only in the number of the layer. The name of a buffer
+/// (Buffer::name) is usually its source, a part of the model such as "layers.3.mlp.up_proj".
 struct PeakGroup {
   Role role = Role::temporary;
-  std::string source;  // with "*" instead of the layer's number
+  std::string source;  // name, with "*" instead of the layer's number
   int buffers = 0;
   int64_t bytes = 0;
 };

@@ -20,7 +20,7 @@ struct HttpOptions {
   /// Hosts that the Host field of a request may have in addition to those of the bound address
   /// (AllowedHosts).
   std::vector<std::string> allowed_hosts = {};
-  std::vector<std::string> allowed_origins = {};  // origins of other hosts' pages (AllowedOrigins)
+  std::vector<std::string> allowed_origins = {};  // origins whose pages may use the server (AllowedOrigins)
   ApiKeys keys = {};
   size_t most_per_key = 0;  // completions that a key may have at a time; 0: any number
   /// Called by the thread of listen() after each request; empty: requests are not logged.

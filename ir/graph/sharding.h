@@ -39,9 +39,9 @@ std::string str(const Sharding& sharding, const Mesh& mesh);
 int64_t parts_of(const Mesh& mesh, const std::vector<size_t>& axes);
 /// Returns all errors in the sharding of a value whose shape over all ranks is `shape`; empty if it is valid.
 std::vector<std::string> faults(const Sharding& sharding, const Mesh& mesh, const Shape& shape);
-/// Returns whether a dim can be divided into `parts` equal parts. A constant dim must be a multiple of
-/// `parts`. A dim with symbols must be a product, such as 3*B with the symbol B, and not a sum; a symbol of
-/// the product is then divided.
+/// Returns whether a dim can be divided into `parts` equal parts. This is the case for constant multiples of
+/// `parts`, and for symbols and products that have a symbol as a factor, such as 3*B. A sum, such as B + 1,
+/// cannot be divided.
 bool can_cut(const Dim& dim, int64_t parts);
 
 }  // namespace smelt

@@ -36,9 +36,8 @@ KernelCode small_m_kernel(const SmallM& few);
 //
 // Both functions process one element of the result. body_load is called before the products of a tile are
 // computed, and issues the loads whose addresses depend only on `row` and `c`. body_run computes the rest of
-// the epilogue.
-// The columns of the product consist of PARTS equal parts, such as a gate and the gated values. `handed` has
-// the product's element at column c of each part.
+// the epilogue. The columns of the product consist of PARTS equal parts, such as a gate and the gated values.
+// `handed` has the product's element at column c of each part.
 
 std::string print_element_body(const Kernel& kernel);
 

@@ -22,9 +22,10 @@ struct DataFlags {
   void add_to(CLI::App& app);
   /// Returns whether the files are data sets (.safetensors). Throws Error if only some of them are.
   bool holds_records() const;
-  /// Adds default bounds for T (tokens per row) and, for an encoder-decoder, S (tokens per row of the
-  /// encoder's input). The bounds are the widths of the records in tokens, limited to the model's number of
-  /// positions. Does nothing for text and token files, packed rows and models without a spec.
+  /// Adds bounds for T (tokens per row) and, for an encoder-decoder, S (tokens per row of the encoder's
+  /// input) to `bounds`, unless it already bounds the symbol, and records them in `defaults`. The bounds are
+  /// the widths of the records in tokens, limited to the model's number of positions. Does nothing for text
+  /// and token files, packed rows and models without a spec.
   void bound_lengths(const Model& model, std::vector<Symbols::Bound>& bounds, DefaultBounds& defaults) const;
   /// If rows are packed, makes the model read the inputs that separate the documents of a row: segment_ids,
   /// and position_ids if the model does not count positions by itself.

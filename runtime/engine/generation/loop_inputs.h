@@ -51,10 +51,10 @@ std::span<T> numbers(std::span<std::byte> state) {
   return {reinterpret_cast<T*>(state.data()), state.size() / sizeof(T)};
 }
 
-/// Returns whether the options change the scores of single tokens independently of the text: by
-/// sequence_bias, bad_words_ids or suppress_tokens.
+/// Returns whether the options have biases: changes of the scores of single tokens that do not depend on the
+/// text. They are specified by sequence_bias, bad_words_ids and suppress_tokens.
 bool has_biases(const GenerationOptions& options);
-/// Adds the changes of has_biases to `scores`, [vocabulary]. Forbidden tokens get -infinity.
+/// Adds the biases to `scores`, [vocabulary]. The bias of a forbidden token is -infinity.
 void add_biases(const GenerationOptions& options, std::span<float> scores);
 /// Does the same as add_biases, but ignores suppress_tokens.
 void add_biases_of_tokens(const GenerationOptions& options, std::span<float> scores);

@@ -7,8 +7,8 @@
 
 namespace smelt {
 
-/// Reports to the other ranks that this rank is about to run an entry, so that they can distinguish it from a
-/// rank that hangs. Does nothing if the session has no other ranks.
+/// Reports to the other ranks that this rank is about to run an entry, so that they do not take this rank for
+/// one that hangs. Does nothing if the session has no other ranks.
 inline void tell_progress(const Session& session, std::string_view entry) {
   constexpr int64_t kOnlyStep = 0;
   if (RankGroups* ranks = session.ranks()) ranks->progress(entry, kOnlyStep);

@@ -98,8 +98,8 @@ struct TerminalStyle {
   bool color = false;
   int width = 100;  // columns
 };
-/// Returns the style for a file descriptor. There is a bar if the descriptor is a terminal that is not
-/// "dumb". A bar has color unless the environment variable NO_COLOR is set.
+/// Returns the style for a file descriptor. If the descriptor is a terminal that is not "dumb", the style has
+/// a bar, and has color unless the environment variable NO_COLOR is set. Otherwise it has neither.
 TerminalStyle terminal_style(int descriptor);
 
 /// Writes a progress bar, and evaluations, samples and messages as lines above it.

@@ -69,7 +69,8 @@ SM void gemm(const TensorMap& a_map, const TensorMap& b_map, long long m_, long 
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kConsumerRegisters));
     const int wg = uniform(threadIdx.x / 128) - 1, lane = threadIdx.x & 31, warp = uniform(threadIdx.x / 32) & 3;
     // A tile has pieces of 64 rows. part: number, within the tile, of the first piece that the warp group
-    // computes. The warp group computes every `turns`-th item of the block, from the item with index `turn` on.
+    // computes. The warp group computes every `turns`-th item of the block, from the item with index `turn`
+    // on.
     const int part = kSharing > 1 ? wg * kRowTiles : 0, turn = kSharing > 1 ? 0 : wg;
     constexpr int turns = kSharing > 1 ? 1 : 2;
     // Low words of wgmma descriptors (`describe`) of the operands in stage 0, in units of 16 bytes.

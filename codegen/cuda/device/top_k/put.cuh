@@ -1,6 +1,6 @@
 // Stores one result of top_k for the row x: an element in *value, and its index in *index. entry: the
-// element and its index as one integer. If it is 0, the row has no more elements, and -inf and the index -1
-// are stored. Both kernels of top_k call it.
+// element and its index as one integer. An entry of 0 means that the row has no more elements; then -inf and
+// the index -1 are stored. Both kernels of top_k call it.
 // Requires: ../rows/entry.cuh.
 
 __device__ __forceinline__ void put(const float* x, Entry entry, float* value, int* index) {
