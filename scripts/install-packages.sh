@@ -63,6 +63,7 @@ install_python() {
   "$home/bin/python" -c "import xdist" 2>/dev/null || "$home/bin/pip" install -q pytest-xdist >/dev/null 2>&1 ||
     echo "note: without pytest-xdist Python's tests run one after the other" >&2
   install_wheels "the import of ONNX models" onnx ml_dtypes
+  install_wheels "structured output" jsonschema
   install_wheels "the import of modules of PyTorch" torch transformers expecttest
 }
 # install_wheels WHAT PACKAGE...: into the environment `home`.

@@ -231,6 +231,13 @@ python_tests() {
   python_suite "the command line against transformers" commands torch transformers
   python_suite "ONNX models" onnx onnx ml_dtypes
   python_suite "modules of PyTorch" torch torch transformers
+  structured_output
+}
+# Texts that random schemas allow, against the package jsonschema.
+structured_output() {
+  "$python" -c "import jsonschema" 2>/dev/null || { echo "skipped: structured output, whose tests need jsonschema"; return; }
+  check "structured output against jsonschema" \
+    "$python" tests/python/check_structured_output.py build/structured_output_driver --schemas 500 --walks 4 --expressions 60
 }
 # The site, and the commands of README.md and the tutorial. Blocks in Python are run if the package is built.
 docs() {

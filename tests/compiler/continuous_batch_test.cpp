@@ -454,6 +454,16 @@ TEST(TiledPrompts, GiveWhatGeneratorGives) {
   }
 }
 
+/// Such a plan reads few prompts per run, and samples in runs of one token per row.
+TEST(TiledPrompts, AreReadByDraftModelsToo) {
+  Session draft(infer_plan(mixed_module(kTiledSpecs[1], 16, 24, true)),
+                SessionOptions{.threads = 1, .poison = true});
+  draft.initialize(5);
+  const ContinuousBatchCounts counts = counts_with_drafts(draft);
+  EXPECT_GT(counts.draft_tokens, 100U);
+  EXPECT_GT(counts.kept_draft_tokens, counts.draft_tokens * 9 / 10);
+}
+
 /// A plan with slots reads one token per run.
 TEST(TiledPrompts, GivePromptsTheScoresThatSlotsGive) {
   Session session(infer_plan(mixed_module(kTiledSpecs[1], 16, 24, true)),

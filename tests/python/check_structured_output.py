@@ -1,7 +1,7 @@
 """Compares structured output with the packages jsonschema and re: random schemas and texts, JSON-Schema-Test-Suite, expressions, times.
 
 Usage: python3 check_structured_output.py DRIVER [SUITE] [--schemas N] [--walks N] [--expressions N] [--vocabulary FILE]
-DRIVER is tests/support/structured_output_driver.cpp, compiled with runtime/structured/*.cpp. SUITE is a directory with draft6,
+DRIVER is build/structured_output_driver (tests/support/structured_output_driver.cpp). SUITE is a directory with draft6,
 draft7, draft2019-09 and draft2020-12 (json/tests in the source distribution of jsonschema). FILE has lines of base64 and an id (*.tiktoken).
 The package jsonschema[format] checks formats. Exit code 0: all as expected; 1: not; 77: the package jsonschema is not installed.
 """

@@ -23,6 +23,7 @@
 #include "compiler/server/listening_thread.h"
 #include "runtime/base/error.h"
 #include "runtime/plan/decode_contract.h"
+#include "runtime/plan/device_kind.h"
 #include "runtime/plan/plan_ranks.h"
 #include "runtime/system/memory_room.h"
 #include "runtime/tools/tool_format.h"
@@ -32,6 +33,8 @@ namespace {
 
 constexpr int64_t kDefaultSlots = 8;
 constexpr size_t kMoreConnections = 256;  // in addition to those whose requests run or wait
+/// With more users than this, drafts by a model make a server on a CPU slower (docs/guides/serving.md).
+constexpr size_t kDraftUsersOnCpu = 4;
 constexpr size_t kDefaultQueue = 64, kDefaultTextQueue = 4096;
 constexpr size_t kMostTextConnections = 1024;  // of the former, because a request may have many texts
 
@@ -183,6 +186,14 @@ ContinuousBatchOptions served_batch_options(const ServeCommand& options, size_t 
           .most_drafted = options.draft_users};
 }
 
+/// Opens the model that makes drafts.
+void add_draft_model(Served& served, const CompileOptions& compile, const CompileFlags& flags) {
+  ContinuousBatchOptions& batch = served.batch;
+  batch.draft_model = &served.draft->open(served.model, compile, flags);
+  if (batch.most_drafted == 0 && device_kind(served.model.plan->target).most_exact_rows > 0)
+    batch.most_drafted = kDraftUsersOnCpu;
+}
+
 Served open_served(const ServeCommand& options, const Json& all, InferenceRanks* ranks) {
   Served served;
   DefaultBounds bounds;
@@ -205,7 +216,7 @@ Served open_served(const ServeCommand& options, const Json& all, InferenceRanks*
     require_mesh(*served.model.plan, nullptr);
   served.session = open_session(served.model, options.weights, session);
   served.batch = served_batch_options(options, served.batch.slots);
-  if (served.draft) served.batch.draft_model = &served.draft->open(served.model, compile, flags);
+  if (served.draft) add_draft_model(served, compile, flags);
   return served;
 }
 
@@ -367,7 +378,8 @@ void add_limits(CLI::App& command, ServeCommand& options) {
   options.draft.add_to(command);
   command
       .add_option("--draft-users", options.draft_users,
-                  "no text gets drafts while more than this many requests run; default: any number")
+                  "no text gets drafts while more than this many requests run; default: 4 with a draft model "
+                  "on a CPU, else any number")
       ->check(CLI::PositiveNumber);
   command.add_flag("--no-shared-prefixes", options.no_shared_prefixes,
                    "of caches in pages: read every prompt from its beginning");
