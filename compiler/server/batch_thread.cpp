@@ -51,6 +51,19 @@ std::shared_ptr<Mailbox> BatchThread::submit(std::vector<Request> requests, Aske
   return mailbox;
 }
 
+uint64_t BatchThread::update_weights(WeightUpdate update) {
+  if (turns_)
+    throw ApiError(http::kNotImplemented,
+                   "new weights: a server of several ranks takes none; start it again");
+  check_weight_update(session_, update);
+  const std::lock_guard lock(mutex_);
+  if (closed_) std::rethrow_exception(refusal());
+  update.version = last_version_ = update.version.value_or(last_version_ + 1);
+  pending_updates_.push_back(std::move(update));
+  changed_.notify_all();
+  return last_version_;
+}
+
 ContinuousBatchCounts BatchThread::counts() const {
   const std::lock_guard lock(mutex_);
   return counts_;
@@ -106,6 +119,7 @@ void BatchThread::work() {
   while (take_pending()) {
     const std::vector<RequestBatch::Id> cancelled = abandoned();
     tell(cancelled, false);
+    apply_updates();
     admit_taken();
     for (const RequestBatch::Id id : cancelled) batch_->cancel(id);
     if (batch_->step()) times_.add_step(live_.size() - batch_->counts().waiting);
@@ -117,12 +131,14 @@ void BatchThread::work() {
 /// Waits where nothing is to be done; false where the server ends.
 bool BatchThread::take_pending() {
   std::unique_lock lock(mutex_);
-  const auto is_due = [&] { return closed_ || !pending_.empty() || !live_.empty() || !batch_->idle(); };
+  const auto is_due = [&] {
+    return closed_ || !pending_.empty() || !pending_updates_.empty() || !live_.empty() || !batch_->idle();
+  };
   if (turns_)
     changed_.wait_for(lock, kQuiet, is_due);
   else
     changed_.wait(lock, is_due);
-  if (!closed_) taken_.swap(pending_);
+  if (!closed_) taken_.swap(pending_), taken_updates_.swap(pending_updates_);
   return !closed_;
 }
 
@@ -155,6 +171,11 @@ void BatchThread::admit_taken() {
       submission.mailbox->refuse(std::current_exception());
     }
   }
+}
+
+void BatchThread::apply_updates() {
+  for (WeightUpdate& update : taken_updates_) batch_->update_weights(std::move(update));
+  taken_updates_.clear();
 }
 
 void BatchThread::submit_all(Submission& submission) {

@@ -43,6 +43,10 @@ class BatchThread {
   std::shared_ptr<Mailbox> hand_over(std::vector<Request> requests, AskedCompletion asked = {});
   /// Calls hand_over and waits until the requests are accepted. Throws the error if one is refused.
   std::shared_ptr<Mailbox> submit(std::vector<Request> requests, AskedCompletion asked = {});
+  /// Passes new weights to the batch, without waiting: the thread calls RequestBatch::update_weights between
+  /// two steps. Returns their version. Throws the Errors of check_weight_update, and ApiError if the plan is
+  /// for several ranks or the thread has ended; nothing is changed then.
+  uint64_t update_weights(WeightUpdate update);
   ContinuousBatchCounts counts() const;
   RequestTimes times() const;
   /// Waits until no request runs or waits, until the time `most` has passed, or until the thread ends.
@@ -81,6 +85,9 @@ class BatchThread {
   std::string changed_choices();
   /// Submits the requests of taken_ to the batch, and reports to their mailboxes whether it accepts them.
   void admit_taken();
+  /// Gives the batch the weights of taken_updates_. An Error here ends the service, because the weights are
+  /// then undefined; all faults of the weights were found by update_weights().
+  void apply_updates();
   void submit_all(Submission& submission);
   std::vector<RequestBatch::Id> abandoned() const;
   /// Passes the progress of running requests to their mailboxes.
@@ -96,12 +103,15 @@ class BatchThread {
   std::string told_choices_;    // kernel variants (Executor::choices) that were broadcast last
   // Members that only the thread uses.
   std::map<RequestBatch::Id, Live> live_;
-  std::deque<Submission> taken_;  // removed from pending_, but not yet accepted or refused
+  std::deque<Submission> taken_;             // removed from pending_, but not yet accepted or refused
+  std::vector<WeightUpdate> taken_updates_;  // removed from pending_updates_, but not yet applied
   RequestTimes times_;
 
   mutable std::mutex mutex_;  // guards the following members, which all threads use
   std::condition_variable changed_;
   std::deque<Submission> pending_;
+  std::vector<WeightUpdate> pending_updates_;
+  uint64_t last_version_ = 0;  // of the weights of the last update
   bool closed_ = false;
   std::string fault_;
   std::function<void()> listener_;

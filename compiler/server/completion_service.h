@@ -17,6 +17,7 @@
 #include "compiler/server/model_service.h"
 #include "compiler/server/request_maker.h"
 #include "compiler/server/token_service.h"
+#include "compiler/server/weight_updates.h"
 #include "runtime/engine/serving/api_error.h"
 #include "runtime/engine/serving/chat_calls.h"
 #include "runtime/engine/serving/chat_request.h"
@@ -94,11 +95,16 @@ class CompletionService : public ModelService {
   std::shared_ptr<CompletionAnswer> answer_chat(std::string_view body);
   /// Does the same for the body of a POST /v1/responses, which is translated to a chat.
   std::shared_ptr<CompletionAnswer> answer_response(std::string_view body);
+  /// Answers POST /update_weights from now on. `updates` must outlive the service.
+  void take_weights(const WeightUpdates& updates) { updates_ = &updates; }
 
  private:
   std::string tokenize(const TokenizeRequest& request) const override { return tokens_.tokenize(request); }
   std::string detokenize(const DetokenizeRequest& request) const override {
     return tokens_.detokenize(request);
+  }
+  std::string update_weights(std::string_view body) const override {
+    return updates_ ? updates_->update(body) : ModelService::update_weights(body);
   }
   /// Throws ApiError if the request has more choices than the batch accepts.
   void require_room(const CompletionRequest& request) const;
@@ -117,6 +123,7 @@ class CompletionService : public ModelService {
   const RequestMaker& maker_;
   const ChatSource chats_;
   const TokenService tokens_;
+  const WeightUpdates* updates_ = nullptr;  // null: the server takes no new weights
   std::atomic<uint64_t> answers_ = 0;
 };
 

@@ -49,6 +49,9 @@ std::string metrics_text(const ContinuousBatchCounts& counts, const RequestTimes
       metric("draft_tokens_total", "counter", "Tokens of drafts that were read.", counts.draft_tokens) +
       metric("kept_draft_tokens_total", "counter", "Of these, tokens that were also chosen.",
              counts.kept_draft_tokens) +
+      metric("weights_version", "gauge", "Version of the weights that the batch runs.",
+             counts.weights_version) +
+      metric("weight_updates_total", "counter", "Times that new weights were taken.", counts.weight_updates) +
       ends(counts) +
       metric("cache_bytes", "gauge", "Planned memory of the caches.",
              static_cast<uint64_t>(counts.cache_bytes)) +

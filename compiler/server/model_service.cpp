@@ -26,6 +26,7 @@ void ModelService::require_name(std::string_view name) const {
 }
 
 std::string ModelService::reply(std::string_view path, std::string_view body) const {
+  if (path == route::kUpdateWeights) return update_weights(body);
   if (path == route::kTokenize) {
     const TokenizeRequest request = read_tokenize_request(body);
     if (request.model) require_name(*request.model);
@@ -34,6 +35,10 @@ std::string ModelService::reply(std::string_view path, std::string_view body) co
   const DetokenizeRequest request = read_detokenize_request(body);
   if (request.model) require_name(*request.model);
   return detokenize(request);
+}
+
+std::string ModelService::update_weights(std::string_view /*body*/) const {
+  throw ApiError(http::kNotFound, "this server takes no new weights: start it with --weights-from DIR");
 }
 
 Json ModelService::about() const {

@@ -31,8 +31,8 @@ class ModelService {
   /// ApiError or Error for a bad body. Requires: require_path(path) does not throw, and
   /// route::replies_at_once(path) is false.
   virtual std::shared_ptr<Answer> post(std::string_view path, std::string_view body) = 0;
-  /// Returns the reply's body for a POST of `body` to /tokenize or /detokenize. Throws ApiError or Error for
-  /// a bad body.
+  /// Returns the reply's body for a POST of `body` to /tokenize, /detokenize or /update_weights. Throws
+  /// ApiError or Error for a bad body.
   std::string reply(std::string_view path, std::string_view body) const;
   /// Returns whether the page that GET / returns can use the model.
   virtual bool has_page() const = 0;
@@ -44,6 +44,10 @@ class ModelService {
  protected:
   void require_name(std::string_view name) const;
   int64_t created() const { return created_; }  // seconds since 1970
+
+ protected:
+  /// See WeightUpdates. Throws ApiError (status 404) unless a kind of service takes new weights.
+  virtual std::string update_weights(std::string_view body) const;
 
  private:
   /// See TokenService.
@@ -60,16 +64,19 @@ namespace route {
 inline constexpr std::string_view kCompletions = "/v1/completions", kChat = "/v1/chat/completions";
 inline constexpr std::string_view kResponses = "/v1/responses";
 inline constexpr std::string_view kTokenize = "/tokenize", kDetokenize = "/detokenize";
+inline constexpr std::string_view kUpdateWeights = "/update_weights";
 inline constexpr std::string_view kEmbeddings = "/v1/embeddings", kClassify = "/classify";
 inline constexpr std::string_view kScore = "/score", kScoreV1 = "/v1/score";
 inline constexpr std::string_view kRerank = "/rerank", kRerankV1 = "/v1/rerank", kRerankV2 = "/v2/rerank";
-inline constexpr std::string_view kPosts[] = {kCompletions, kChat,       kResponses, kTokenize,
-                                              kDetokenize,  kEmbeddings, kClassify,  kScore,
-                                              kScoreV1,     kRerank,     kRerankV1,  kRerankV2};
+inline constexpr std::string_view kPosts[] = {kCompletions, kChat,     kResponses,    kTokenize, kDetokenize,
+                                              kEmbeddings,  kClassify, kScore,        kScoreV1,  kRerank,
+                                              kRerankV1,    kRerankV2, kUpdateWeights};
 
 /// Returns true if a POST to `path` needs no step of the model; ModelService::reply then returns the reply.
 /// For all other paths, ModelService::post returns an answer.
-constexpr bool replies_at_once(std::string_view path) { return path == kTokenize || path == kDetokenize; }
+constexpr bool replies_at_once(std::string_view path) {
+  return path == kTokenize || path == kDetokenize || path == kUpdateWeights;
+}
 }  // namespace route
 
 }  // namespace smelt::server

@@ -46,7 +46,7 @@ struct ServeCommand {
   size_t chunk = 0, draft_users = 0;
   DraftFlags draft;
   bool no_special_tokens = false, no_shared_prefixes = false, lazy = false, log_requests = false;
-  std::string api_keys;
+  std::string api_keys, weights_from;
   size_t most_per_key = 0;
   int64_t drain_seconds = 0;
   std::vector<std::string> allowed_hosts, allowed_origins;
@@ -285,6 +285,9 @@ void answer_clients(const ServeCommand& options, const Served& served, OpenPort&
   const server::RequestMaker maker(texts, description_of(served.model), reads_source(served));
   server::CompletionService completions(batch, texts, maker, name_of(options),
                                         chats_of(options, served.model, texts));
+  std::optional<server::WeightUpdates> updates;
+  if (!options.weights_from.empty())
+    completions.take_weights(updates.emplace(batch, std::filesystem::path(options.weights_from)));
   const server::EndSignal signal;  // before anyone knows that there is a server to be ended
   port.http.serve(batch, completions, batch.most_requests());
   announce(options, port.number, batch.counts());
@@ -410,7 +413,7 @@ void note_given(const CLI::App& command, ServeCommand& options) {
       if (command.get_option(name)->count() > 0) given.emplace_back(name);
   };
   note({"--chunk", "--draft", "--draft-weights", "--draft-tokens", "--draft-users", "--no-shared-prefixes",
-        "--cache-memory", "--cache-pages", "--tool-parser", "--sampler"},
+        "--cache-memory", "--cache-pages", "--tool-parser", "--sampler", "--weights-from"},
        options.for_generation);
   note({"--pooling"}, options.for_texts);
 }
@@ -439,6 +442,11 @@ void add_access(CLI::App& command, ServeCommand& options) {
                   "completions that a key may have at a time; others are refused (default: any number)")
       ->check(CLI::PositiveNumber)
       ->needs(keys);
+  command
+      .add_option(
+          "--weights-from", options.weights_from,
+          "directory of weights that POST /update_weights may load while the server runs; default: none")
+      ->check(CLI::ExistingDirectory);
   command.add_flag("--log-requests", options.log_requests,
                    "write a line of JSON per request to standard error");
 }

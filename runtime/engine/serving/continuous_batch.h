@@ -102,7 +102,7 @@ class ContinuousBatch : public RequestBatch {
   /// update waits for running requests, the function returns at once, and step() or cancel() applies the
   /// update when the last of them has ended; a later update replaces one that waits. If the plan is for
   /// several ranks, each rank must make the same update between the same steps.
-  void update_weights(WeightUpdate update);
+  void update_weights(WeightUpdate update) override;
   /// Returns whether an update waits for running requests.
   bool update_waits() const { return update_.has_value(); }
 

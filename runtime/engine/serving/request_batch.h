@@ -7,6 +7,7 @@
 
 #include "runtime/engine/serving/page_pool.h"
 #include "runtime/engine/serving/request.h"
+#include "runtime/engine/serving/weight_update.h"
 
 namespace smelt {
 
@@ -60,6 +61,10 @@ class RequestBatch {
   /// Ends a request as `cancelled` if it has not ended. Ignores unknown ids.
   virtual void cancel(Id id) = 0;
   virtual ContinuousBatchCounts counts() const = 0;
+
+  /// Replaces the weights of the session between two steps. Throws Error if the kind of batch takes no new
+  /// weights, or if they do not fit; nothing is changed then.
+  virtual void update_weights(WeightUpdate update);
 };
 
 }  // namespace smelt
