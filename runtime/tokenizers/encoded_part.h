@@ -23,7 +23,8 @@ struct EncodedPart {
 
 /// Removes tokens so that the sequences (one, or the two of a pair) have together at most `max_length`
 /// tokens. `max_length` is truncation.max_length minus the number of special tokens that will be added.
-/// Throws Error if the sequence that the strategy (Truncation::Strategy) shortens has too few tokens.
+/// Throws Error if the sequence that the strategy (Truncation::Strategy) shortens is missing or has too few
+/// tokens.
 void truncate(std::span<EncodedPart> sequences, const Truncation& truncation, size_t max_length);
 
 }  // namespace smelt

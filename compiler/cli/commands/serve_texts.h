@@ -54,7 +54,7 @@ void compile_for_texts(Model& model, TextServing& serving, const TextFlags& flag
 std::unique_ptr<TextBatch> text_batch(const Model& model, Session& session, const TextServing& serving,
                                       size_t most_waiting, bool prepares);
 
-/// Returns what the results of the batch mean.
+/// Returns the description of the batch's results that the server needs.
 server::TextModel text_model(const Model& model, const TextBatch& batch, const TextServing& serving);
 
 }  // namespace smelt::cli

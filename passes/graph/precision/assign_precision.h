@@ -6,9 +6,9 @@
 // bf16 and f16 are called narrow, and f32 wide. Arithmetic stays f32: bodies widen their operands and round
 // their results with explicit `convert` nodes. If a body stores a value and also uses it, the use reads the
 // rounded value. A matmul reads narrow operands, sums in f32 and stores a narrow result. storage_classes.h
-// defines which values are narrow. Outputs keep their types: if a narrow value is also an output, it is
-// stored in both types. A state of gradients becomes narrow if no graph reads it, because then no entry adds
-// to it.
+// defines which values are narrow. Outputs keep their types, except in a pipeline stage (below): if a narrow
+// value is also an output, it is stored in both types. A state of gradients becomes narrow if no graph reads
+// it, because then no entry adds to it.
 //
 // Two kinds of outputs and inputs of a pipeline stage do not keep their types. Values that cross a boundary
 // between parts (named "values.3.0", for example) are narrow. Values that forward saves for backward

@@ -58,7 +58,7 @@ class Checkpoint {
   /// of path().
   static Checkpoint view(std::vector<TensorView> tensors, std::filesystem::path path);
   /// Returns a checkpoint with the tensors of all parts, such as a model's and an adapter's. If two parts
-  /// have a tensor of the same name, it has the tensor of the later part. Its metadata are empty.
+  /// have a tensor of the same name, the result has the tensor of the later part. The result has no metadata.
   static Checkpoint joined(std::vector<std::shared_ptr<const Checkpoint>> parts);
 
   /// Returns all tensors, sorted by name.
