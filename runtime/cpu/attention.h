@@ -15,8 +15,8 @@
 namespace smelt {
 
 /// A kernel's compiled functions. `run` is the kernel's code. `sees` is null unless the kernel computes a
-/// part of attention (AttentionPart). It writes 0 to KernelArgs::sees if the mask excludes all scores of a
-/// block.
+/// part of attention (AttentionPart). It writes 0 to KernelArgs::sees, which the caller has set to 1, if the
+/// mask excludes all scores of a block.
 struct KernelFunctions {
   KernelFunction run = nullptr, sees = nullptr;
 };
