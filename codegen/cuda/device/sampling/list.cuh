@@ -6,7 +6,7 @@
 
 constexpr int kListed = 2 * kThreads;  // the most words of a list
 __shared__ Entry list[kListed];
-// Several blocks process one row, the scores of all words for one new token. listed: the number of words
+// kBlocks blocks process one row, the scores of all words for one new token. listed: the number of words
 // that these blocks have put into lists since the kernel began. Only the variable of the row's first block
 // is used.
 __shared__ unsigned listed;
