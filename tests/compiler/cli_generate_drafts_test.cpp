@@ -120,6 +120,10 @@ TEST_F(GenerateDrafts, AreRefusedByName) {
                "--draft and --sliding-window");
   expect_error(smelt(command(prompt + "--draft model.json --no-kv-cache")), "no caches in pages");
   expect_error(smelt(command(prompt + "--draft model.json --max-new-tokens 60")), "prompt 0: a prompt of 3");
+  expect_good(
+      smelt("compile $GOLDEN --mode infer --max B=8 --max T=32 --cache-pages 24 --sampler "
+            "--step-tokens 32 -o draft.plan"));
+  expect_error(smelt("generate $GOLDEN --ids 3 --draft draft.plan"), "name them with --draft-weights");
   const Outcome line = smelt(command("--prompts p.jsonl --draft ngram --max-new-tokens 48"));
   expect_error(line, "p.jsonl, line 2: a prompt of 8 tokens and 48 new ones exceed");
   EXPECT_EQ(line.out, "");

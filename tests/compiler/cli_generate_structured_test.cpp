@@ -81,6 +81,8 @@ TEST_F(GenerateStructured, AreRefusedByName) {
   expect_error(smelt(plain() + "--regex '(a'"), "--regex: ");
   expect_error(smelt(plain() + "--regex a --num-beams 2"), "--regex and num_beams 2: a beam search has");
   expect_error(smelt("generate $GOLDEN --ids '3 1' --regex a"), "--regex: the model has no tokenizer");
+  const std::string sources = (fs::path(SMELT_SOURCE_DIR) / "tests/goldens/t5-gated").string();
+  expect_error(smelt("generate '" + sources + "' --ids '3 1' --regex a"), "is an encoder-decoder");
   expect_error(smelt(plain() + "--regex a --no-kv-cache"), "--no-kv-cache");
   spill(path("g.gbnf"), "root ::= root \"a\"\n");
   expect_error(smelt(plain() + "--grammar g.gbnf"), "--grammar: ");

@@ -186,10 +186,7 @@ void compile_for_batch(const GenerateCommand& options, const Model& model, Compi
   }
   if (!model.description) return;
   CacheFlags().apply(model, result);
-  if (result.build.cache_pages == 0)
-    fail("{}: {} has no caches in pages, which drafts need; expected a decoder, and no --no-kv-cache",
-         options.batch_option(), model.path.string());
-  add_draft_rows(result, options.draft.most_tokens());
+  add_draft_rows(model, result, options.draft.most_tokens());
 }
 
 CompileOptions compile_options(const GenerateCommand& options, const Model& model, size_t prompts,
@@ -303,9 +300,11 @@ GenerationClock print_from_batch(const Work& work, ContinuousBatch& batch,
 }
 
 /// Throws Error if a continuous batch cannot do what the options say.
-void check_for_batch(const GenerateCommand& options, const GenerationOptions& generation,
+void check_for_batch(const GenerateCommand& options, const GenerationOptions& generation, const Model& model,
                      const InferenceRanks* ranks) {
   const std::string option = options.batch_option();
+  if (DecodeInterface(*model.plan).reads_source)
+    fail("{}: {} is an encoder-decoder; expected a decoder", option, model.path.string());
   if (ranks) fail("{}: one rank generates such texts; expected no launch", option);
   if (generation.num_beams > 1)
     fail("{} and num_beams {}: a beam search has neither drafts nor specifications; expected 1 beam", option,
@@ -384,7 +383,7 @@ void run_generate(const GenerateCommand& options, const Json& all, InferenceRank
     fmt::print(stderr, "{}\n", remark);
   if (is_first(ranks)) tell_unknown_fields(model);
   if (!options.batch_option().empty()) {
-    check_for_batch(options, generation, ranks);
+    check_for_batch(options, generation, model, ranks);
     return generate_in_batch(options, given, generation, model, draft ? &*draft : nullptr, lines);
   }
   generate(options, given, generation, model, lines, ranks);

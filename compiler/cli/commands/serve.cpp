@@ -74,9 +74,8 @@ struct Served {
 
 /// Plans the rows that read drafts, in addition to those of the requests.
 void plan_drafts(const ServeCommand& options, Served& served, CompileOptions& result) {
-  if (options.draft.most_tokens() == 0) return;
-  const int64_t requests = add_draft_rows(result, options.draft.most_tokens());
-  if (served.model.description) served.batch.slots = static_cast<size_t>(requests);
+  if (options.draft.most_tokens() == 0 || !served.model.description) return;
+  served.batch.slots = static_cast<size_t>(add_draft_rows(served.model, result, options.draft.most_tokens()));
 }
 
 CompileOptions compile_options(const ServeCommand& options, Served& served, const InferenceRanks* ranks,

@@ -114,14 +114,23 @@ void DraftModel::require_same_tokens(const Model& checking) const {
 }
 
 Session& DraftModel::open(const Model& checking, CompileOptions options, CompileFlags flags) {
-  flags.says_memory = false;
+  const bool says_memory = std::exchange(flags.says_memory, false);
   compile_like(*checking.plan, std::move(options), flags);
   require_same_tokens(checking);
+  if (!model_.weights && !weights_.from_scratch)
+    fail("--draft {}: there are no weights beside it; name them with --draft-weights", model_.path.string());
+  if (says_memory) fmt::print(stderr, "draft model: {}\n", planned_memory_text(*model_.plan));
   session_ = open_session(model_, weights_);
   return *session_;
 }
 
-int64_t add_draft_rows(CompileOptions& options, size_t tokens) {
+int64_t add_draft_rows(const Model& model, CompileOptions& options, size_t tokens) {
+  if (options.build.cache_pages == 0)
+    fail(
+        "--draft: {} has no caches in pages, which drafts need; expected a decoder, and neither "
+        "--no-kv-cache "
+        "nor --cache-pages=0",
+        model.path.string());
   const bool is_cpu = !resolved_target(options).can.launches;
   if (is_cpu && !options.build.step_tokens) options.build.step_tokens = SmallM::kMostRows;
   options.build.has_sampler = true;

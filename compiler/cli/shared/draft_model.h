@@ -47,11 +47,11 @@ class DraftModel {
   std::unique_ptr<Session> session_;
 };
 
-/// Changes the options of a plan for as many texts as the bound of B says, so that its runs read drafts of
-/// `tokens` tokens after each of them: runs read several tokens per row, and B, the number of rows, has a row
-/// for each token. On a CPU there are at most as many rows as have the same bits as alone. Requires: B has a
-/// bound, and the number of the caches' pages is set. Returns the number of texts.
-int64_t add_draft_rows(CompileOptions& options, size_t tokens);
+/// Changes the options of a plan of `model` for as many texts as the bound of B says, so that its runs read
+/// drafts of `tokens` tokens after each of them: runs read several tokens per row, and B, the number of rows,
+/// has a row for each token. On a CPU there are at most as many rows as have the same bits as alone. Returns
+/// the number of texts. Throws Error if the caches have no pages. Requires: B has a bound.
+int64_t add_draft_rows(const Model& model, CompileOptions& options, size_t tokens);
 /// Returns the number of texts that such a plan of `rows` rows is for, at least 1.
 size_t texts_of_rows(size_t rows, size_t tokens);
 
