@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include <vector>
+
+#include "runtime/engine/serving/drafter.h"
 
 namespace smelt {
 namespace {
@@ -42,6 +46,34 @@ TEST(DraftLength, GrowsWithSuccessAndPausesAfterFailures) {
   }
   length.record(1, 1);
   EXPECT_EQ(length.next(10), 2U);
+}
+
+TEST(DraftLength, PausesLaterWithPatience) {
+  DraftLength length(3, 2);
+  for (int failure = 0; failure < 2; ++failure) {
+    EXPECT_GT(length.next(16), 0U) << failure;
+    length.record(3, 0);
+  }
+  EXPECT_EQ(length.next(16), 1U);
+  length.record(1, 0);  // the third in succession
+  EXPECT_EQ(length.next(16), 0U);
+  EXPECT_EQ(length.next(16), 1U);
+  length.record(1, 1);
+  length.record(2, 0);  // the first again
+  EXPECT_EQ(length.next(16), 1U);
+}
+
+TEST(LookupDrafter, LeavesTokensThatATextDoesNotUseToLaterTexts) {
+  const Tokens none = {1, 2, 3}, repeated = {1, 2, 5, 6, 7, 8, 1, 2};
+  std::array<DraftText, 4> texts = {DraftText{.number = 1, .tokens = none, .most = 8},
+                                    DraftText{.number = 2, .tokens = repeated, .most = 0},
+                                    DraftText{.number = 3, .tokens = repeated, .most = 3},
+                                    DraftText{.number = 4, .tokens = repeated, .most = 8}};
+  LookupDrafter().draft(texts, 7);
+  EXPECT_TRUE(texts[0].draft.empty());
+  EXPECT_TRUE(texts[1].draft.empty()) << "it wants none";
+  EXPECT_EQ(texts[2].draft, (Tokens{5, 6, 7}));
+  EXPECT_EQ(texts[3].draft, (Tokens{5, 6, 7, 8}));
 }
 
 }  // namespace
