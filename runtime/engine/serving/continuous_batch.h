@@ -69,6 +69,7 @@ struct ContinuousBatchOptions {
   /// samples all tokens. 0: no drafts. Requires that rows mix.
   size_t draft = 0;
   /// Session of the model that drafts (model_drafter.h), which must outlive the batch. Null: prompt lookup.
+  /// Without effect if `draft` is 0.
   Session* draft_model = nullptr;
   /// No request gets a draft while more than these run. 0: any number.
   size_t most_drafted = 0;
