@@ -430,7 +430,7 @@ typedef struct smelt_batch_options {
    * 0: a default, which is one step on a GPU and none on a CPU. The number has an effect while the plan
    * samples all tokens. */
   size_t ahead;
-  int32_t prepares; /* 1: smelt_batch_create runs all sizes of runs, so that no request waits for it */
+  int32_t prepares; /* 1: smelt_batch_create compiles and tunes, so that requests do not wait for it */
   int32_t no_shared_prefixes; /* 1: equal beginnings of prompts are read for each request */
   int32_t host_samples;       /* 1: the host samples, even if the plan has an entry that samples */
 } smelt_batch_options;
@@ -548,8 +548,8 @@ typedef struct smelt_batch_token {
   uint64_t weights_version; /* version of the weights that computed the log-probabilities */
 } smelt_batch_token;
 
-/* Set *token to new token `index`, or token `index` of the prompt, of the progress that the last
- * smelt_batch_poll of the batch has reported. */
+/* The last smelt_batch_poll of the batch has reported new tokens, and tokens of the prompt. The first
+ * function sets *token to number `index` of the former, the second one to number `index` of the latter. */
 smelt_status smelt_batch_polled_token(const smelt_batch* batch, size_t index, smelt_batch_token* token);
 smelt_status smelt_batch_polled_prompt_token(const smelt_batch* batch, size_t index,
                                              smelt_batch_token* token);

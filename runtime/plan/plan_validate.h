@@ -7,7 +7,8 @@
 namespace smelt {
 
 /// Checks a plan. Throws Error (invalid_file) if one of these conditions does not hold:
-///   - Every index, count, offset, size, role and name is valid, with sizes at the symbols' bounds.
+///   - Every index, count, offset, size, role and name is valid. For this check, each symbol has its upper
+///     bound as value.
 ///   - Steps launch kernels with the arguments that the kernels expect.
 ///   - At extreme_values of the symbols, steps access no element outside their buffers, and kernels index
 ///     tables in range. Executors check both again at the values of a launch.

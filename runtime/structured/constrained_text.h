@@ -15,9 +15,10 @@ namespace smelt::structured {
 class ConstrainedText {
  public:
   /// `end_tokens` are ids that end the text, even if they have bytes. `follows_text`: whether the text is
-  /// decoded together with earlier tokens that have bytes; false for example after an empty prompt. If it is
-  /// false, tokens that have other bytes at the beginning of a decoded text (TokenBytes::other_at_start) are
-  /// not allowed as first token. Throws Error (invalid_argument) if an end token is not in the vocabulary.
+  /// decoded together with earlier tokens that have bytes; false for example after an empty prompt. Some
+  /// tokens have other bytes at the beginning of a decoded text than inside of it
+  /// (TokenBytes::other_at_start). If `follows_text` is false, they are not allowed as first token. Throws
+  /// Error (invalid_argument) if an end token is not in the vocabulary.
   ConstrainedText(std::shared_ptr<Constraint> constraint, std::vector<int32_t> end_tokens,
                   bool follows_text = true);
 

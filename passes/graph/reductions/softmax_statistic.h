@@ -22,8 +22,9 @@ Softmax find_softmax(Node& pair);
 /// Returns whether a node of the backward phase reads m, s or one of `parts` for anything but probabilities.
 bool used_otherwise(const Softmax& softmax);
 
-/// Emits exp((x - m) - log s) before `place`, in the phase of `place` and anchored (Node::anchored), and
-/// returns it. m and log s are computed in the phase of `pair`. They are subtracted one after the other,
+/// Emits exp((x - m) - log s) before `place`, in the phase of `place`, and returns it. The new
+/// nodes are marked as recomputed (Node::anchored), so that no pass merges them with equal ones of another
+/// phase. m and log s are computed in the phase of `pair`. They are subtracted one after the other,
 /// because the sum m + log s would be rounded to the digits of m, while x - m is exact near the maximum.
 Value* probability_from_statistics(RowEmitter& emit, const Softmax& softmax, Node& place);
 

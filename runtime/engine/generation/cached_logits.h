@@ -56,8 +56,8 @@ class CachedLogits {
   void move(const char* entry, const Moves& moves);
   size_t match_length(const ModelRow& row, const Held& held) const;
   Match match(const ModelRow& row, size_t own_slot, std::span<const Held> held) const;
-  /// Copies, for each row, the longest prefix of the row that any slot of the caches holds to the slot of the
-  /// row. Returns the lengths of these prefixes.
+  /// For each row, finds the slot whose cached tokens have the longest prefix in common with the row, and
+  /// copies this prefix to the slot of the row. Returns the lengths of these prefixes.
   std::vector<size_t> keep_matches(std::span<const ModelRow> rows, std::span<const Held> held);
   void reorder(std::span<const Match> matches);
   void reorder_sources(std::span<const Match> matches, std::span<const Held> held);

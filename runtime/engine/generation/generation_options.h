@@ -115,9 +115,8 @@ struct GenerationOptions : SamplingOptions {
 };
 
 /// Returns the options of a model from the JSON text `model` (Plan::model). They are the fields of its
-/// generation_config.json. If there is no such file, they are the same fields of its config.json. Special
-/// tokens that this file does not name are read from other members of the text. End tokens outside the
-/// model's vocabulary are left out. An empty text gives the defaults.
+/// generation_config.json. If there is no such file, they are the same fields of its config.json. End tokens
+/// outside the model's vocabulary are left out. An empty text gives the defaults.
 GenerationOptions model_generation_options(std::string_view model);
 /// Throws Error if the model of Plan::model cannot write text from left to right, because it is a masked
 /// language model.

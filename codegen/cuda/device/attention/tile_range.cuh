@@ -2,7 +2,7 @@
 // of its document. The function returns the least and the largest of these integers for the queries or keys
 // of a tile.
 // Requires: SM, the type Index (the integer type of indices) and sm_get (converts an element of memory to a
-// number). C++ replaces the word LOADS by the number of loads that a lane has in flight.
+// number). The compiler replaces the word LOADS by a number: the loads that a lane has in flight.
 
 struct TileRange {
   int least, most;

@@ -88,9 +88,9 @@ SM void take_eight(float (&result)[8], const float (&sums)[n], int group, int up
 // a lane adds its own rows, then add_lanes adds up the lanes of a warp, and then add_warps adds up the
 // warps.
 
-// The epilogue computes kSums sums per column. Returns the shared memory address of the sums number `sum`
-// of all kColumns columns, for warp number `warp` of warp group `wg`. scratch: address in shared memory of
-// f32 numbers [kSums][2 warp groups][4 warps][kColumns].
+// The epilogue computes kSums sums per column. scratch is the address in shared memory of f32 numbers
+// [kSums][2 warp groups][4 warps][kColumns]. Returns the address of the kColumns numbers at
+// [sum][wg][warp].
 SM unsigned sums_of_warp(unsigned scratch, int sum, int wg, int warp) {
   return scratch + ((sum * 2 + wg) * 4 + warp) * kColumns * 4;
 }

@@ -59,9 +59,9 @@ struct Place {
   // b: batch row; h: query head; t: the lane's first query; queries: number of queries; key: the lane's
   // first key; keys: number of keys.
   int b, h, t, queries, key, keys;
-  // Address in shared memory of the float of query t that has its lse in base 2, minus log2(kFactor). If the
-  // query sees no key or does not exist, this float is +inf, so that the weights are 0. kQueries floats after
-  // it is the query's delta, divided by kFactor.
+  // Address in shared memory of a float of query t: L - log2(kFactor), where L is the lse of the query in
+  // base 2. If the query sees no key or does not exist, this float is +inf, so that the weights are 0. The
+  // delta of the query, divided by kFactor, is kQueries floats after it.
   unsigned rows;
   float scale;  // a score is scale * q . k
 };
