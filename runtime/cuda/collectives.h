@@ -59,8 +59,8 @@ class Collectives {
   };
   Parts parts(const CollectiveLaunch& launch) const;
   /// Enqueues an exchange by copies together with the work that computes its parts. make(rank) enqueues on
-  /// `stream` the work for the part of that rank. It is called once per rank, last for this rank. Each part
-  /// is sent as soon as it is computed.
+  /// `stream` the work that computes the part for rank number `rank`. It is called once per rank, last for
+  /// this rank. Each part is sent to its rank as soon as it is computed.
   void launch_made_in_parts(const CollectiveLaunch& launch, Stream stream,
                             const std::function<void(int64_t rank)>& make);
   /// Enqueues on `stream` the work that reads the parts of a collective. read(rank) enqueues the work for the

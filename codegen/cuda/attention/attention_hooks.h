@@ -88,7 +88,8 @@ struct AttentionHooks {
 };
 
 /// The templates that call a body. In the templates for sm_90a (wgmma), each lane calls body_tile for a
-/// different tile, and a factor that is not 0 is always the constant kKeptFactor.
+/// different tile. If a factor is not 0, these templates use kKeptFactor as
+/// its value.
 enum class HookUse : uint8_t { mma, wgmma };
 
 /// Returns the text of the constants and the body, which comes before the text of a kernel.

@@ -52,7 +52,7 @@ bool sink_concats(Graph& graph, const SinkConcatsOptions& options);
 //
 // The pattern is a broadcast along a new axis directly after the head axis, and a reshape that joins the two
 // axes. There may be transposes after the reshape. Keys and values must have the same number of heads before
-// the repetition. Values stay the same, because an attention with G query heads per key head maps query head
+// the repetition. Results do not change, because an attention with G query heads per key head maps query head
 // h to key head h / G.
 
 struct GroupQueryHeadsOptions {};

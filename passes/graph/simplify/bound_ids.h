@@ -7,8 +7,9 @@
 //   gather(t[66,c], x + 2)                   x in [-2, 64)
 //   gather(t[66,c], select(x < 0, x + 66, x))    x in [-66, 66)
 //
-// The labels of a cross_entropy are indices of classes. If it is not proven that they are in range, the pass
-// replaces them with a gather from the list of all classes, so that guard_indices checks them:
+// The labels of a cross_entropy are indices of classes. If ir/analysis/index_ranges.h does not prove that
+// they are in range, the pass replaces those that are not ignore_index with a gather from the list of all
+// classes, so that guard_indices checks them when the plan runs:
 // cross_entropy(logits[..., 131], x) -> cross_entropy(logits, gather(iota[131], x)).
 //
 // The pass follows indices back through views, concat, conversions between integers, added constants and

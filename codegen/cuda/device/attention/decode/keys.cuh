@@ -50,8 +50,8 @@ SM int least_where(int low, int high, const Holds& holds) {
 struct Parts {
   int count, first, each, end;
 };
-// Returns the division of the block's visible keys into 1 to kParts parts. It depends only on which keys
-// the rows see. So the result of a row has the same bits in any batch. All lanes of a warp call this.
+// Returns the division of the block's visible keys into 1 to kParts parts. It depends only on the keys that
+// the rows of this block see, and not on the rest of the batch. All lanes of a warp call this.
 SM Parts parts_of(const BodyArguments& body, const Rows& rows) {
   const int units = (rows.keys + kUnit - 1) / kUnit;
   const int end = least_where(min(1, units), units,
