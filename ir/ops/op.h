@@ -56,7 +56,7 @@ enum class NonNegative : uint8_t {
 };
 
 /// Row of scalar_ops.def. In the CUDA texts, {0} {1} {2} represent the operands. If cuda_integer, cuda_flag
-/// or cuda_fast is empty, `cuda` is used instead.
+/// or cuda_fast is empty, `cuda` is used instead. An operand may occur more than once in a text.
 struct ScalarOpInfo {
   std::string_view name = {};
   int arity = 0;
