@@ -138,10 +138,6 @@ TEST_F(Server, RefusesWhatTheQueueCannotHoldAndEndsWhileItStreams) {
 }
 
 TEST_F(Server, SaysWhatItCannotServe) {
-  spill(path("t5.json"), R"({"family": "t5", "vocab_size": 43, "hidden": 24, "max_positions": 40,
-      "tokens": {"pad": 0, "decoder_start": 0, "eos": [1]},
-      "encoder": {"layers": 1, "heads": 2, "ffn": 31}, "decoder": {"layers": 1, "heads": 2, "ffn": 33}})");
-  expect_error(smelt("serve t5.json --from-scratch --port 0"), "only decoders are served");
   expect_error(smelt("serve $GOLDEN --port 0 --slots 33"), "33 slots: expected at most 32");
   expect_error(smelt("serve $GOLDEN --port 0 --host 203.0.113.1"), "cannot be listened at");
 }
