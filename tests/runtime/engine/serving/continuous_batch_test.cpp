@@ -152,7 +152,6 @@ TEST(ContinuousBatch, RefusesPlansThatItCannotServe) {
                     std::make_unique<RememberingExecutor>(2, 8));
     return message_of([&] { ContinuousBatch batch(session); });
   };
-  EXPECT_HAS(fault(remembering_plan(2, 8, true)), "encoder-decoder");
   Plan whole = remembering_plan(2, 8);
   whole.entries.pop_back();
   EXPECT_HAS(fault(std::move(whole)), "without --no-kv-cache");
