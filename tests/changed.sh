@@ -100,8 +100,12 @@ modules=$(matching '^compiler/python/smelt/.*\.py$' | xargs -r -n 1 basename -s 
 if [ -n "$python_files" ] && [ -x build/python-venv/bin/python ]; then
   mapfile -t selected < <({ matching '^tests/python/.*test_.*\.py$'; [ -z "$modules" ] || grep -rlwE "$modules" tests/python --include='test_*.py'; } | sort -u)
   [ ${#selected[@]} -gt 0 ] || echo "note    no Python test names a changed module: tests/run.sh --only python"
-  [ ${#selected[@]} -eq 0 ] || check "python, ${#selected[@]} files" env PYTHONPATH=build/python PYTHONDONTWRITEBYTECODE=1 timeout 150 \
-    build/python-venv/bin/python -m pytest -q -x -p no:cacheprovider "${selected[@]}"
+  # Each folder has a conftest of its own, so each is a run of its own.
+  for folder in $(printf '%s\n' ${selected[@]+"${selected[@]}"} | xargs -r -n 1 dirname | sort -u); do
+    mapfile -t own < <(printf '%s\n' "${selected[@]}" | grep "^$folder/[^/]*$")
+    check "python $(basename "$folder"), ${#own[@]} files" env PYTHONPATH=build/python PYTHONDONTWRITEBYTECODE=1 timeout 150 \
+      build/python-venv/bin/python -m pytest -q -x -n "$cores" -p no:cacheprovider "${own[@]}"
+  done
 fi
 
 mapfile -t tidy < <(matching '^(runtime|ir|passes|frontend|codegen|compiler)/.*\.cpp$' | grep -v '^compiler/python/' | head -n 4)
