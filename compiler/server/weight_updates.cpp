@@ -1,11 +1,13 @@
 #include "compiler/server/weight_updates.h"
 
 #include <algorithm>
-#include <optional>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "runtime/base/error.h"
 #include "runtime/engine/serving/api_error.h"
+#include "runtime/engine/serving/body_fields.h"
 #include "runtime/engine/serving/weight_update.h"
 #include "runtime/system/json_text.h"
 
@@ -18,50 +20,22 @@ namespace fs = std::filesystem;
   throw ApiError(http::kBadRequest, message, name, "invalid_value");
 }
 
-/// Removes a field. Throws ApiError if it has another type than T.
-template <typename T>
-std::optional<T> take_field(Json& body, const char* name, bool (Json::*is)() const noexcept,
-                            const char* expected) {
-  const auto found = body.find(name);
-  if (found == body.end() || found->is_null()) return std::nullopt;
-  if (!((*found).*is)())
-    refuse_update(name, fmt::format("{} = {}: expected {}", name, brief(*found), expected));
-  T value = found->get<T>();
-  body.erase(found);
-  return value;
-}
-
 /// The fields of a body.
 struct UpdateFields {
   std::string path;
   WeightUpdate update;  // without weights
 };
 
-Json parse_update(std::string_view text) {
-  try {
-    Json body = parse_json(text, "the body");
-    if (body.is_object()) return body;
-  } catch (const Error& error) {
-    throw ApiError(http::kBadRequest, error.what(), "", "invalid_json");
-  }
-  throw ApiError(http::kBadRequest, "the body: expected a JSON object", "", "invalid_json");
-}
-
 UpdateFields read_update(std::string_view text) {
-  Json body = parse_update(text);
+  const BodyFields body(text);
+  body.require_known({{"path", "version", "keep_prefixes", "wait"}});
   UpdateFields fields;
-  const auto path = take_field<std::string>(body, "path", &Json::is_string, "the path of weights");
-  if (!path) throw ApiError(http::kBadRequest, "there is no path", "path", "missing_required_parameter");
-  fields.path = *path;
-  fields.update.version =
-      take_field<uint64_t>(body, "version", &Json::is_number_unsigned, "a whole number from 0 on");
-  fields.update.keeps_prefixes =
-      take_field<bool>(body, "keep_prefixes", &Json::is_boolean, "true or false").value_or(false);
-  fields.update.waits = take_field<bool>(body, "wait", &Json::is_boolean, "true or false").value_or(false);
-  for (const auto& [name, value] : body.items())
-    if (!value.is_null())
-      throw ApiError(http::kBadRequest, fmt::format("there is no option '{}'", name), name,
-                     "unknown_parameter");
+  (void)body.required("path");
+  fields.path = *body.text("path");
+  if (const auto version = body.whole("version", 0, std::numeric_limits<int64_t>::max()))
+    fields.update.version = static_cast<uint64_t>(*version);
+  fields.update.keeps_prefixes = body.flag("keep_prefixes").value_or(false);
+  fields.update.waits = body.flag("wait").value_or(false);
   return fields;
 }
 
