@@ -10,6 +10,7 @@
 
 #include "compiler/python/arrays.h"
 #include "compiler/python/bindings.h"
+#include "runtime/engine/serving/new_tokens.h"
 
 namespace smelt::python {
 
@@ -83,21 +84,10 @@ TextOfTokens text_after(const BoundBatch& bound, const std::vector<int32_t>& pro
   return text;
 }
 
-/// A batch counts new tokens alone.
-void require_new_tokens(Request& request) {
-  GenerationOptions& options = request.options;
-  if (!options.max_length) return;
-  options.max_new_tokens = options.new_tokens(request.prompt.size());
-  if (options.max_new_tokens < 1)
-    fail("max_length {}: a prompt of {} tokens leaves no room for new ones; give max_new_tokens",
-         *options.max_length, request.prompt.size());
-  options.max_length.reset();
-}
-
 Request make_request(const BoundBatch& bound, std::vector<int32_t> prompt, RequestArguments arguments) {
   Request request{.prompt = std::move(prompt), .options = bound.defaults};
   read_generation_options(arguments.options, request.options);
-  require_new_tokens(request);
+  count_new_tokens(request);
   request.index = arguments.index, request.priority = arguments.priority;
   request.stop = std::move(arguments.stop);
   request.log_probabilities = arguments.log_probabilities;

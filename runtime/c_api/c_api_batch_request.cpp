@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/c_api/c_api_batch.h"
+#include "runtime/engine/serving/new_tokens.h"
 
 namespace smelt::c_api {
 namespace {
@@ -15,17 +16,6 @@ TextOfTokens text_behind(const smelt_tokenizer* tokenizer, std::span<const int32
   for (const int32_t token : prompt.last(std::min(prompt.size(), kContext))) decoder->push(token);
   return
       [decoder](std::optional<int32_t> token) { return token ? decoder->push(*token) : decoder->finish(); };
-}
-
-/// A batch counts new tokens alone.
-void take_max_length(Request& request) {
-  GenerationOptions& options = request.options;
-  if (!options.max_length) return;
-  options.max_new_tokens = options.new_tokens(request.prompt.size());
-  if (options.max_new_tokens < 1)
-    fail("max_length {}: a prompt of {} tokens leaves no room for new ones; give max_new_tokens",
-         *options.max_length, request.prompt.size());
-  options.max_length.reset();
 }
 
 /// Sets the numbers of most probable tokens.
@@ -69,7 +59,7 @@ Request batch_request(const smelt_batch& batch, const smelt_request& given) {
   if (given.stop_count > 0) required(given.stop, "the list of stop texts");
   Request request{.prompt = {given.ids, given.ids + given.count}, .options = batch.defaults};
   if (given.json) read_generation_options(given.json, request.options);
-  take_max_length(request);
+  count_new_tokens(request);
   for (size_t i = 0; i < given.stop_count; ++i)
     request.stop.emplace_back(required(given.stop[i], "a stop text"));
   take_log_probabilities(given, request);
