@@ -90,16 +90,8 @@ class EntryLowering {
     }
   }
 
-  /// Strides of dims of one do not matter.
-  static bool same_place(const Layout& a, const Layout& b, const Shape& shape) {
-    bool same = a.buffer == b.buffer && a.offset == b.offset;
-    for (size_t i = 0; same && i < shape.size(); ++i)
-      same = shape[i].is_one() || a.strides[i] == b.strides[i];
-    return same;
-  }
-
   void move(const Value& value, const Layout& to) {
-    if (!same_place(*value.layout, to, value.shape())) builder_.copy(*value.layout, to, value.shape(), value);
+    builder_.copy(*value.layout, to, value.shape(), value);
   }
 
   /// A view that lives elsewhere than its operand copies the elements, along the finer of the two shapes.
@@ -182,7 +174,8 @@ class EntryLowering {
     const int buffer = value.layout->buffer;
     const bool taken =
         llvm::any_of(builder_.entry().outputs, [&](const Port& port) { return port.buffer == buffer; });
-    if (builder_.buffer(buffer).role != Role::output || *value.layout != dense || taken)
+    if (builder_.buffer(buffer).role != Role::output || taken ||
+        !is_same_place(*value.layout, dense, value.shape()))
       return copied_output(output);
     return port(output.name, value, buffer);
   }

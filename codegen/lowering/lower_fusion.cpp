@@ -59,13 +59,12 @@ std::vector<PartialSum> add_partial_buffers(ProgramBuilder& builder, FusionKerne
   return sums;
 }
 
-/// Copies the target of each insert to the memory of the result, where it is not there yet.
+/// Copies the target of each insert to the memory of the result.
 void copy_targets(ProgramBuilder& builder, const FusionKernel& fusion) {
   for (const FusionStore& store : fusion.stores) {
     if (!store.value->node()->is(Op::insert)) continue;
     const Value& target = fusion.outside(*inserted_into(*store.value->node())->node());
-    if (*target.layout != *store.result->layout)
-      builder.copy(*target.layout, *store.result->layout, target.shape(), target);
+    builder.copy(*target.layout, *store.result->layout, target.shape(), target);
   }
 }
 

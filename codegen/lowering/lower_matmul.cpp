@@ -44,7 +44,7 @@ class MatmulLowering {
     }
     for (GemmStep& part : builder_.target().can.odd_matmuls ? std::vector{*step} : cut_gemm(*step))
       add(std::move(part));
-    if (c_ != result) builder_.copy(c_, result, node_.result()->shape(), *node_.result());
+    builder_.copy(c_, result, node_.result()->shape(), *node_.result());
   }
 
  private:

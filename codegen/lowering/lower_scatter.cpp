@@ -205,7 +205,7 @@ void note_ranges(const ProgramBuilder& builder, const Node& scatter, Kernel& ker
 void lower_segments(ProgramBuilder& builder, const Node& scatter, MakeKernel make) {
   const Value &init = *scatter.operand(0), &result = *scatter.result();
   const Layout& out = *result.layout;
-  if (*init.layout != out) builder.copy(*init.layout, out, result.shape(), init);
+  builder.copy(*init.layout, out, result.shape(), init);
   const auto [indices, from] = sources_of(builder, scatter);
   const auto [permutation, begins] = add_sort(builder, scatter, indices);
   const std::vector<BufferRef> arguments = {

@@ -159,6 +159,7 @@ std::optional<IndexBounds> ProgramBuilder::indices(const Value& value) const {
 }
 
 void ProgramBuilder::copy(const Layout& from, const Layout& to, const Shape& shape, const Value& value) {
+  if (is_same_place(from, to, shape)) return;
   const DType dtype = value.dtype();
   if (!target_.can.strided_copies && !(is_dense(shape, from.strides) && is_dense(shape, to.strides)))
     return copy_by_kernel(*this, from, to, shape, value);

@@ -65,7 +65,8 @@ class ProgramBuilder {
   /// Returns the bounds of the integers in `value`, a value of the current entry. Returns nothing for floats
   /// and booleans, and for integers that have no known bounds narrower than those of i32.
   std::optional<IndexBounds> indices(const Value& value) const;
-  /// Appends a step that copies `shape` elements of `value` from the layout `from` to the layout `to`.
+  /// Appends a step that copies `shape` elements of `value` from the layout `from` to the layout `to`, unless
+  /// both are the same place.
   void copy(const Layout& from, const Layout& to, const Shape& shape, const Value& value);
   /// Appends a step that sets `elements` elements from `offset` on to `value`.
   void fill(int buffer, Dim offset, Dim elements, double value);

@@ -30,6 +30,13 @@ bool is_dense(const Shape& shape, const std::vector<Dim>& strides) {
   return true;
 }
 
+bool is_same_place(const Layout& a, const Layout& b, const Shape& shape) {
+  bool same = a.buffer == b.buffer && a.offset == b.offset;
+  for (size_t i = 0; same && i < shape.size(); ++i)
+    same = shape[i].is_one() || a.strides[i] == b.strides[i];
+  return same;
+}
+
 Dim reach(const Layout& layout, const Shape& shape) {
   Dim elements = 1;
   for (size_t i = 0; i < shape.size(); ++i) elements += (shape[i] - 1) * layout.strides[i];

@@ -9,8 +9,12 @@ __device__ unsigned blocks_ended;
 // Returns true to all threads of the block that calls it last, and false to the other blocks. All threads
 // of a block call it, after their last writes. The first fence makes these writes visible to other blocks
 // before the block is counted. The second fence makes the last block read what the other blocks have
-// written.
+// written. A launch of one block needs neither: a barrier makes a block's writes visible to its own threads.
 SM bool is_last_block() {
+  if (gridDim.x == 1) {
+    __syncthreads();
+    return true;
+  }
   __shared__ bool last;
   __threadfence();
   __syncthreads();

@@ -220,9 +220,7 @@ class Assigner {
   }
 
   Layout new_place(const Node& node, const Value& value) {
-    const Role role = graph_.is_output(&value) ? Role::output
-                      : is_saved(node, value)  ? Role::saved
-                                               : Role::temporary;
+    const Role role = is_shown(value) ? Role::output : is_saved(node, value) ? Role::saved : Role::temporary;
     const int index = add_buffer(node.source, role, value);
     if (role == Role::output || value.rank() < 2 || is_compact(node, value)) return dense(index, value);
     if (auto strides = strides_behind_transpose(value)) return {index, 0, std::move(*strides)};
@@ -232,6 +230,15 @@ class Assigner {
     module_.buffers[index].elements = elements;
     if (auto strides = matmul_strides(value, pitch)) return {index, 0, std::move(*strides)};
     return {index, 0, dense_strides(value.shape(), pitch)};
+  }
+
+  /// An output, or what an output shows in another shape: a dense buffer serves both if its rows need no gap.
+  bool is_shown(const Value& value) const {
+    if (graph_.is_output(&value)) return true;
+    if (value.rank() > 0 && row_pitch(value) != value.shape().back()) return false;
+    return llvm::any_of(value.users(), [&](const Node* user) {
+      return user->is(Op::reshape) && graph_.is_output(user->result());
+    });
   }
 
   /// Numbers a row of scores that kernels of attention alone read, transposed, lie as these want them.
