@@ -2,6 +2,7 @@
 
 #include "codegen/code_generator.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
+#include "codegen/cuda/byte_gemm/emit_byte_gemm.h"
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/kernel_parameters.h"
 #include "codegen/kernel_passes/kernel_indices.h"
@@ -31,8 +32,8 @@ KernelCode describe_kernel(const Kernel& kernel) {
     code.shared_bytes = kernel.gemm->shared_bytes;
     code.most_blocks = kernel.gemm->most_blocks;
   }
-  if (kernel.gemm && !kernel.gemm->few) {
-    code.maps = gemm_maps(kernel);
+  if (kernel.gemm && !kernel.gemm->is_small_m()) {
+    code.maps = kernel.gemm->is_byte_gemm() ? byte_gemm_maps(kernel) : gemm_maps(kernel);
     code.only_capability = kGemmCapability;
   }
   if (kernel.attention && kernel.attention->blocked())

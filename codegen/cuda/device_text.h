@@ -7,6 +7,7 @@
 namespace smelt::device {
 
 extern const std::string_view kCopy, kLastBlock, kRound;
+extern const std::string_view kByteGemmFunction, kByteGemmWidenTwo;
 extern const std::string_view kAttentionLaneRange, kAttentionTileRange;
 extern const std::string_view kAttentionDecodeBlock, kAttentionDecodeInstructions, kAttentionDecodeKeys,
     kAttentionDecodeLaneSums, kAttentionDecodeLanes, kAttentionDecodeLayout, kAttentionDecodeScores,
@@ -29,6 +30,6 @@ extern const std::string_view kSmallMGemmFunction, kSmallMGemmInstructions, kSma
     kSmallMGemmWidenBytes;
 extern const std::string_view kSortingBegins, kSortingCount, kSortingDigits, kSortingPlace, kSortingRank;
 extern const std::string_view kTopKFew, kTopKPut, kTopKSelect;
-extern const std::string_view kWgmmaBarriers, kWgmmaProducts, kWgmmaTypes;
+extern const std::string_view kWgmmaBarriers, kWgmmaCopies, kWgmmaProducts, kWgmmaTypes;
 
 }  // namespace smelt::device

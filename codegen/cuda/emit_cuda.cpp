@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "codegen/cuda/attention/emit_attention.h"
+#include "codegen/cuda/byte_gemm/emit_byte_gemm.h"
 #include "codegen/cuda/device_text.h"
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/cuda/prelude.h"
@@ -181,7 +182,9 @@ std::string emit_cuda(const Kernel& kernel, const std::vector<std::string>& sour
   if (kernel.attention) return source_comment(sources) + comment(print(kernel)) + emit_attention(kernel);
   if (kernel.gemm)
     return source_comment(sources) + comment(print(kernel)) +
-           (kernel.gemm->few ? emit_small_m(kernel) : emit_gemm(kernel));
+           (kernel.gemm->is_small_m()     ? emit_small_m(kernel)
+            : kernel.gemm->is_byte_gemm() ? emit_byte_gemm(kernel)
+                                          : emit_gemm(kernel));
   KernelText text{print_body(kernel, "blockIdx.x"), {}, {}};
   Kernel alone = kernel;
   alone.beside.clear();

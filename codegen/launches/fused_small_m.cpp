@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "codegen/cuda/byte_gemm/byte_gemm_text.h"
 #include "codegen/cuda/small_m/small_m.h"
 #include "codegen/cuda/small_m/small_m_text.h"
+#include "codegen/kernel_passes/kernel_indices.h"
 #include "codegen/launches/result_reader.h"
 #include "codegen/scheduling/schedule.h"
 #include "codegen/scheduling/schedule_kernels.h"
@@ -213,11 +215,22 @@ int add(Body& body, const char* name, DType dtype, const BufferRef& argument) {
   return static_cast<int>(body.kernel.params.size()) - 1;
 }
 
-void add_gemm(const Program& program, const GemmStep& step, bool staged, Body& body) {
+/// Returns whether the matmul is of the template that multiplies bytes by any number of rows.
+bool has_many_rows(const Program& program, const GemmStep& step) {
+  return program.symbols.upper(step.m) > kMostSmallM;
+}
+
+SmallMTiles tiles_of(const Program& program, const GemmStep& step, int parts, const Target& target) {
+  const int64_t rows = program.symbols.upper(step.m), n = step.n.constant().value(),
+                k = step.k.constant().value();
+  return has_many_rows(program, step) ? byte_gemm_tiles(rows, n, k, parts, target.device.multiprocessors)
+                                      : small_m_tiles(rows, n, k, parts);
+}
+
+void add_gemm(const Program& program, const GemmStep& step, bool staged, const Target& target, Body& body) {
   GemmKernel gemm;
   gemm.m = step.m, gemm.n = step.n, gemm.k = step.k;
-  gemm.few = small_m_tiles(program.symbols.upper(step.m), step.n.constant().value(),
-                           step.k.constant().value(), body.parts);
+  gemm.few = tiles_of(program, step, body.parts, target);
   gemm.few->result_dtype = step.result_dtype;
   const DType weights = step.b_i8 ? DType::i8 : step.dtype;
   gemm.b = {.param = add(body, "b", weights, step.b.base), .pitch = step.b.column_stride};
@@ -228,8 +241,12 @@ void add_gemm(const Program& program, const GemmStep& step, bool staged, Body& b
 
 }  // namespace
 
-bool takes_small_m(const Program& program, const PlanEntry& entry, const GemmStep& gemm) {
-  if (!has_small_m(program, entry, gemm) || program.symbols.upper(gemm.m) > kMostSmallM) return false;
+bool takes_small_m(const Program& program, const PlanEntry& entry, const GemmStep& gemm,
+                   const Target& target) {
+  if (!multiplies_weights(program, entry, gemm)) return false;
+  if (has_many_rows(program, gemm) &&
+      !(gemm.b_i8 && target.can.wgmma && is_at_least_one(gemm.m, program.symbols)))
+    return false;
   const int64_t unit = vector_elements(gemm.b_i8 ? DType::i8 : gemm.dtype);
   for (const Dim& size : {gemm.n, gemm.k, gemm.a.row_stride, gemm.b.column_stride})
     if (!size.is_constant() || *size.constant() < 1) return false;
@@ -243,16 +260,17 @@ std::optional<FusedSmallM> fused_small_m(const Program& program, const GemmStep&
                                          const SmallMNeighbours& around, const Target& target) {
   std::optional<Body> before;
   if (around.before) {
+    if (has_many_rows(program, gemm)) return std::nullopt;
     before = Stager(program, *around.before, gemm).run(around.keeps_a, target);
     if (!before) return std::nullopt;
   }
   std::optional<Body> body = any_body(program, gemm, around);
   if (!body) return std::nullopt;
-  add_gemm(program, gemm, before.has_value(), *body);
+  add_gemm(program, gemm, before.has_value(), target, *body);
   for (size_t i = 0; i < body->arguments.size(); ++i)
     body->kernel.params[i].alignment = alignment_of(body->arguments[i], body->kernel.params[i].dtype);
   FusedSmallM made{std::move(body->kernel), std::move(body->arguments)};
-  made.kernel.name = "small_m_" + made.kernel.name;
+  made.kernel.name = (has_many_rows(program, gemm) ? "byte_gemm_" : "small_m_") + made.kernel.name;
   if (!before) return made;
   made.kernel.before = {std::move(before->kernel)};
   llvm::append_range(made.arguments, before->arguments);

@@ -1,5 +1,6 @@
-// Fusion of a small-M GEMM and the kernels before and after it into one kernel of the template
-// (codegen/cuda/small_m/).
+// Fusion of a matmul by weights and the kernels before and after it into one kernel of a template: that for
+// few rows (codegen/cuda/small_m/), or that for any number of rows and weights that are bytes, which has no
+// kernel before it (codegen/cuda/byte_gemm/).
 #pragma once
 
 #include <optional>
@@ -24,11 +25,12 @@ struct FusedSmallM {
   std::vector<BufferRef> arguments;  // of the kernel, then of its prologue
 };
 
-/// Returns whether the template supports the matmul. The matmul must have at most kMostSmallM rows and
-/// alpha = 1. Its weights must have constant sizes, and no step of the entry may write the weights. The
-/// pitches of the rows of A and of the columns of B, and the offsets of A and B in their buffers, must be
-/// multiples of 16 bytes.
-bool takes_small_m(const Program& program, const PlanEntry& entry, const GemmStep& gemm);
+/// Returns whether one of the two templates supports the matmul. The matmul must have at most kMostSmallM
+/// rows; or its weights are bytes, it has at least one row, and the GPU has wgmma. alpha must be 1. The
+/// weights must have constant sizes, and no step of the entry may write the weights. The pitches of the rows
+/// of A and of the columns of B, and the offsets of A and B in their buffers, must be multiples of 16 bytes.
+bool takes_small_m(const Program& program, const PlanEntry& entry, const GemmStep& gemm,
+                   const Target& target);
 
 /// Returns the fused kernel, or nothing if one of the neighbours cannot be fused. Requires: takes_small_m is
 /// true for the matmul.

@@ -70,7 +70,7 @@ class EntrySmallM {
     if (!step || steps_[gemm].choice >= 0) return std::nullopt;
     for (size_t i = gemm; i-- > 0;)
       if (writes(steps_[i], step->b.base.buffer))
-        return takes_small_m(program_, entry_, with_bytes(*step, i)) ? std::optional(i) : std::nullopt;
+        return takes_small_m(program_, entry_, with_bytes(*step, i), target_) ? std::optional(i) : std::nullopt;
     return std::nullopt;
   }
 
@@ -98,7 +98,7 @@ class EntrySmallM {
   /// because its kernel can begin before the preceding one has ended.
   bool fuse(size_t gemm) {
     if (!std::holds_alternative<GemmStep>(steps_[gemm].what) || steps_[gemm].choice >= 0 ||
-        !takes_small_m(program_, entry_, gemm_of(gemm)))
+        !takes_small_m(program_, entry_, gemm_of(gemm), target_))
       return false;
     const auto before = maker_of_a(gemm), reader = reader_of(gemm);
     return (before && reader && fuse(Group{before, gemm, reader})) ||

@@ -1,7 +1,8 @@
 // Threads, shared memory, the grid and early loads of kernels that multiply (codegen/cuda/gemm/,
-// codegen/cuda/small_m/).
+// codegen/cuda/small_m/, codegen/cuda/byte_gemm/).
 #include <algorithm>
 
+#include "codegen/cuda/byte_gemm/byte_gemm_text.h"
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/cuda/gemm/gemm_text.h"
 #include "codegen/cuda/small_m/emit_small_m.h"
@@ -61,6 +62,17 @@ void schedule_small_m(Kernel& kernel, const Symbols& symbols, const Target& targ
   kernel.waits = true;
 }
 
+void schedule_bytes(Kernel& kernel, const Symbols& symbols, const Target& target) {
+  GemmKernel& gemm = *kernel.gemm;
+  Schedule& s = kernel.schedule;
+  s.vector_width = s.team = s.vectors = 1;
+  s.threads = kByteGemmThreads;
+  s.index32 = has_32_bit_indices(kernel, symbols);
+  gemm.shared_bytes = byte_gemm_bytes(*gemm.few);
+  gemm.most_blocks = byte_gemm_blocks(*gemm.few, target.device.multiprocessors);
+  kernel.waits = true;
+}
+
 void schedule_large(Kernel& kernel, const Symbols& symbols, const Target& target) {
   GemmKernel& gemm = *kernel.gemm;
   Schedule& s = kernel.schedule;
@@ -76,7 +88,10 @@ void schedule_large(Kernel& kernel, const Symbols& symbols, const Target& target
 
 void schedule_gemm(Kernel& kernel, const Symbols& symbols, const Target& target) {
   const bool few = kernel.gemm->few.has_value();
-  few ? schedule_small_m(kernel, symbols, target) : schedule_large(kernel, symbols, target);
+  const auto schedule = kernel.gemm->is_byte_gemm() ? schedule_bytes
+                        : few                       ? schedule_small_m
+                                                    : schedule_large;
+  schedule(kernel, symbols, target);
   store_unrounded(kernel);
   order_comparisons(kernel);
   choose_fast_forms(kernel);

@@ -22,16 +22,21 @@ struct GemmTiles {
   bool operator==(const GemmTiles&) const = default;
 };
 
-/// Tiles of the template for small-M GEMM (codegen/cuda/small_m/). Every block reads all of A.
+/// Tiles of the two templates that read weights once. One is for small-M GEMM, with few rows of A, all of
+/// which every block reads (codegen/cuda/small_m/). The other is for any number of rows, and weights that are
+/// bytes (codegen/cuda/byte_gemm/).
 struct SmallMTiles {
-  int rows = 8;      // largest number of rows of A
+  int rows = 8;      // largest number of rows of A; if there are splits, rows of A in a tile
   int weights = 16;  // columns of the product that a block computes at a time
-  int depth = 11;    // loads of weights, along k, that a warp has in flight
+  int depth = 11;    // loads of weights, along k, that a warp (if there are splits, a block) has in flight
   /// The product's columns are divided into this number of adjacent parts of equal size. A block computes
   /// weights / parts columns of each part. The epilogue gets one element of each part.
   int parts = 1;
   int bias = -1;                     // parameter that is added to each row of the product; -1: none
   DType result_dtype = DType::bf16;  // type of the product and of the bias
+  /// 0: small-M GEMM. Otherwise, any number of rows: `splits` blocks compute a tile together, and each of
+  /// them adds up a share of the terms. The blocks of `together` adjacent tiles are a cluster.
+  int splits = 0, together = 0;
   bool operator==(const SmallMTiles&) const = default;
 };
 
@@ -46,11 +51,14 @@ struct GemmKernel {
   Operand a, b;
   Dim m, n, k;
   GemmTiles tiles = {};
-  std::optional<SmallMTiles> few = {};  // set: a small-M GEMM, which uses these tiles instead of `tiles`
+  std::optional<SmallMTiles> few = {};  // set: one of the templates that use these tiles instead of `tiles`
 
   /// Returns whether a prologue kernel (Kernel::before) computes A in shared memory. A is then the last
   /// parameter of the prologue kernel.
   bool is_staged() const { return a.param < 0; }
+  bool is_small_m() const { return few && few->splits == 0; }
+  /// Returns whether the kernel multiplies weights that are bytes by any number of rows.
+  bool is_byte_gemm() const { return few && few->splits > 0; }
 
   // Chosen by `schedule`.
   int most_blocks = 0;       // largest number of blocks of the grid: those that the GPU runs concurrently

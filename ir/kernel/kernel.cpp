@@ -46,7 +46,12 @@ Dim AttentionKernel::blocks() const {
 }
 
 Dim GemmKernel::blocks() const {
-  if (few) return ceil_div(n, few->weights);
+  if (is_small_m()) return ceil_div(n, few->weights);
+  if (few) {
+    const int64_t columns = int64_t{few->weights / few->parts} * few->together;
+    return ceil_div(m, few->rows) * ceil_div(*n.constant() / few->parts, columns) * int64_t{few->together} *
+           int64_t{few->splits};
+  }
   return ceil_div(m, int64_t{tiles.rows()} * tiles.cluster) * ceil_div(n, tiles.columns) * tiles.cluster;
 }
 

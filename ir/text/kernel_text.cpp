@@ -211,8 +211,9 @@ class KernelPrinter {
     return fmt::format("[{}]", fmt::join(numbers, ", "));
   }
   static std::string field(const std::optional<SmallMTiles>& few) {
-    return fmt::format("[{}, {}, {}, {}, {}, {}]", few->rows, few->weights, few->depth, few->parts, few->bias,
-                       smelt::name(few->result_dtype));
+    return fmt::format("[{}, {}, {}, {}, {}, {}{}]", few->rows, few->weights, few->depth, few->parts,
+                       few->bias, smelt::name(few->result_dtype),
+                       few->splits ? fmt::format(", {}, {}", few->splits, few->together) : "");
   }
   static std::string gemm(const GemmKernel& gemm) {
     const GemmKernel plain;

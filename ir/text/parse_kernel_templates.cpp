@@ -102,6 +102,7 @@ void KernelParser::read(std::optional<SmallMTiles>& few) {
   for (int* number : {&made.rows, &made.weights, &made.depth, &made.parts, &made.bias})
     *number = small_integer(), lexer.expect(",");
   made.result_dtype = dtype();
+  if (lexer.accept(",")) made.splits = small_integer(), lexer.expect(","), made.together = small_integer();
   lexer.expect("]");
 }
 
@@ -113,6 +114,9 @@ void KernelParser::gemm() {
   const bool has_a = is_param(made.a.param) || (made.few && made.is_staged());
   const bool has_bias = !made.few || made.few->bias < 0 || is_param(made.few->bias);
   if (!has_a || !is_param(made.b.param) || !has_bias) lexer.expected("numbers of the kernel's parameters");
+  if (made.is_byte_gemm() && !(made.n.is_constant() && made.few->rows > 0 && made.few->parts > 0 &&
+                               made.few->weights >= made.few->parts && made.few->together > 0))
+    lexer.expected("a constant n, and tiles of at least one row and one column of each part");
 }
 
 }  // namespace smelt

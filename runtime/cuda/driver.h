@@ -45,7 +45,7 @@ struct Copy2D {
 
 /// CUtensorMap, and constants of its enumerations: element types, interleaving, fill mode, L2 promotion.
 struct alignas(128) DriverTensorMap {
-  static constexpr int kF16 = 6, kF32 = 7, kBf16 = 9;
+  static constexpr int kBytes = 0, kF16 = 6, kF32 = 7, kBf16 = 9;
   static constexpr int kNoInterleaving = 0, kZeros = 0;  // kZeros: elements out of bounds read as 0
   static constexpr int kPromotion128 = 2;                // L2 reads 128 bytes at a time
   unsigned char bytes[128] = {};

@@ -11,6 +11,7 @@ namespace {
 
 int data_type_of(DType dtype) {
   if (dtype == DType::f32) return DriverTensorMap::kF32;
+  if (dtype == DType::i8) return DriverTensorMap::kBytes;
   return dtype == DType::bf16 ? DriverTensorMap::kBf16 : DriverTensorMap::kF16;
 }
 

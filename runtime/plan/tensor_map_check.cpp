@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kMostMapAxes = 5;
 constexpr int64_t kMostBox = 256, kUnit = 16, kMostExtent = int64_t{1} << 32, kMostStride = int64_t{1} << 40;
 constexpr int kSwizzles[] = {0, 32, 64, 128};
+constexpr DType kTaken[] = {DType::bf16, DType::f16, DType::f32, DType::i8};
 /// Limited by a kernel's parameters, which are 4 KiB on every GPU.
 constexpr size_t kMostMaps = 16;
 constexpr int kFirstCapability = 90;
@@ -39,10 +40,9 @@ void check_map(const KernelCode& kernel, const TensorMap& map) {
   if (map.parameter < 0 || map.parameter >= std::ssize(kernel.parameters))
     refuse(kernel, map, "expected a parameter from 0 to {}", std::ssize(kernel.parameters) - 1);
   const KernelParameter& parameter = kernel.parameters[static_cast<size_t>(map.parameter)];
-  const bool is_taken =
-      parameter.dtype == DType::bf16 || parameter.dtype == DType::f16 || parameter.dtype == DType::f32;
+  const bool is_taken = std::ranges::find(kTaken, parameter.dtype) != std::end(kTaken);
   if (!is_taken || !parameter.read || parameter.written)
-    refuse(kernel, map, "expected one of bf16, f16 or f32 that is read alone");
+    refuse(kernel, map, "expected one of bf16, f16, f32 or i8 that is read alone");
   const size_t axes = map.extents.size();
   if (axes < 1 || axes > kMostMapAxes || map.strides.size() + 1 != axes || map.box.size() != axes)
     refuse(kernel, map, "{} extents, {} strides and a box of {}: expected 1 to {}, one less, and as many",

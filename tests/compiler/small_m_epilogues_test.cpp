@@ -1,6 +1,7 @@
 // Matmuls of few rows as one kernel with the kernels around them, run on the host, against the evaluator.
 #include "tests/support/small_m_epilogues.h"
 
+#include "codegen/cuda/gemm/emit_gemm.h"
 #include "runtime/cuda/nvrtc.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 #include "tests/support/small_m_epilogues_run.h"
@@ -70,6 +71,71 @@ TEST(FusedSmallMKernels, NeitherSpillNorHaveAStack) {
     for (const int64_t most : {1, 16})
       for (const Kernel& kernel : program_of(seed, most).kernels)
         if (has_template(kernel.name)) sources.push_back({emit_cuda(kernel), kernel.name});
+  for (const Cubin& cubin : compile_cuda(sources, 90))
+    EXPECT_EQ(std::pair(cubin.resources.stack_bytes, cubin.resources.spill_bytes), std::pair(0, 0));
+}
+
+// ---- bytes by any number of rows
+
+Program program_of_bytes(int64_t rows, int64_t n, int64_t k, const char* target = "sm_90",
+                         uint64_t seed = 4) {
+  CompileOptions options = options_of(seed);
+  options.int8_weights = true, options.target = target;
+  return compile(parse_module(module_text(seed, rows, n, k)), options, Stage::program).program;
+}
+
+std::vector<Kernel> byte_gemms(const Program& program) {
+  std::vector<Kernel> found;
+  for (const Kernel& kernel : program.kernels)
+    if (kernel.gemm && kernel.gemm->is_byte_gemm()) found.push_back(kernel);
+  return found;
+}
+
+/// The norm stays a kernel of its own; the bias and the activation are those of the matmul, which reads
+/// bytes.
+TEST(ByteGemm, ReadsBytesForAnyNumberOfRows) {
+  const Program program = program_of_bytes(200, 520, 1552);
+  EXPECT_EQ(launches(program), 2u);
+  const std::vector<Kernel> found = byte_gemms(program);
+  ASSERT_EQ(found.size(), 1u);
+  const GemmKernel& gemm = *found[0].gemm;
+  EXPECT_EQ(found[0].params[static_cast<size_t>(gemm.b.param)].dtype, DType::i8);
+  EXPECT_EQ(gemm.few->rows, 128);
+  EXPECT_LE(gemm.shared_bytes, 227 << 10);
+}
+
+TEST(ByteGemm, IsForGpusWithItsInstructionsAndBytesInPieces) {
+  EXPECT_TRUE(byte_gemms(program_of_bytes(200, 520, 1552, "sm_80")).empty());
+  EXPECT_TRUE(byte_gemms(program_of_bytes(200, 520, 1556)).empty());
+  EXPECT_TRUE(byte_gemms(program_of_bytes(16, 520, 1552)).empty()) << "few rows have a kernel of their own";
+}
+
+/// More splits where there are few tiles and many terms; a cluster has at most eight blocks.
+TEST(ByteGemm, SharesLongSumsOfFewColumns) {
+  const auto tiles = [](int64_t rows, int64_t n, int64_t k) {
+    return *byte_gemms(program_of_bytes(rows, n, k)).at(0).gemm->few;
+  };
+  EXPECT_EQ(tiles(40, 20000, 80).splits, 1);
+  EXPECT_GT(tiles(40, 520, 4160).splits, 1);
+  EXPECT_EQ(tiles(40, 520, 4160).rows, 64);
+  for (const int64_t n : {8, 520, 4096, 20000})
+    for (const int64_t k : {80, 1552, 4160}) EXPECT_LE(tiles(40, n, k).splits * tiles(40, n, k).together, 8);
+}
+
+TEST(ByteGemm, GoesThroughTextAndBack) {
+  for (const Kernel& kernel : byte_gemms(program_of_bytes(200, 520, 4160)))
+    EXPECT_EQ(print(parse_kernel(print(kernel))), print(kernel));
+}
+
+TEST(ByteGemm, NeitherSpillsNorHasAStack) {
+  if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
+  std::vector<CudaSource> sources;
+  for (const uint64_t seed : {4, 5, 8, 12, 13})
+    for (const int64_t rows : {17, 64, 200})
+      for (const int64_t k : {272, 4160})
+        for (const Kernel& kernel : byte_gemms(program_of_bytes(rows, 520, k, "sm_90", seed)))
+          sources.push_back({emit_cuda(kernel), kernel.name, kGemmCapability});
+  ASSERT_FALSE(sources.empty());
   for (const Cubin& cubin : compile_cuda(sources, 90))
     EXPECT_EQ(std::pair(cubin.resources.stack_bytes, cubin.resources.spill_bytes), std::pair(0, 0));
 }

@@ -31,9 +31,7 @@ inline constexpr const char* kBehind[] = {
     "  %y = add %h, %v : f32[M,{n}]\n  return y = %y\n"};
 inline constexpr int64_t kSums[] = {8, 48, 72, 272, 520, 1552}, kColumns[] = {8, 34, 96, 200, 520};
 
-inline std::string module_text(uint64_t seed, int64_t most_rows) {
-  std::mt19937_64 random(seed);
-  const int64_t n = kColumns[random() % std::size(kColumns)], k = kSums[random() % std::size(kSums)];
+inline std::string module_text(uint64_t seed, int64_t most_rows, int64_t n, int64_t k) {
   const auto expand = [&](const char* text) {
     return fmt::format(fmt::runtime(text), fmt::arg("n", n), fmt::arg("k", k), fmt::arg("half", n / 2));
   };
@@ -46,6 +44,12 @@ inline std::string module_text(uint64_t seed, int64_t most_rows) {
          expand(kBefore[seed % std::size(kBefore)]) +
          expand("  %h = matmul %a, %w {{spec = \"mk,nk->mn\"}} : f32[M,{n}]\n") +
          expand(kBehind[seed / std::size(kBefore) % std::size(kBehind)]) + "}\n";
+}
+
+inline std::string module_text(uint64_t seed, int64_t most_rows) {
+  std::mt19937_64 random(seed);
+  const int64_t n = kColumns[random() % std::size(kColumns)], k = kSums[random() % std::size(kSums)];
+  return module_text(seed, most_rows, n, k);
 }
 
 inline CompileOptions options_of(uint64_t seed) {

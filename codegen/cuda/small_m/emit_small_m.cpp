@@ -145,19 +145,9 @@ class SmallMPrinter {
            "    }\n  };\n";
   }
 
-  /// The product's elements are rounded as if they had been stored.
   std::string put() const {
-    const SmallMTiles& few = *gemm_.few;
-    const std::string bias =
-        few.bias < 0 ? "" : fmt::format(" + sm_get({}[column + part * n])", name_of(few.bias));
-    const bool rounds = few.result_dtype != DType::f32;
-    const std::string type = std::string(cuda_memory_type(few.result_dtype));
-    return fmt::format(
-        "  const auto put = [&](int row, int column, const float (&sums)[PARTS], int item) {{\n"
-        "    float handed[PARTS];\n#pragma unroll\n"
-        "    for (int part = 0; part < PARTS; ++part) handed[part] = {}sums[part]{}{};\n"
-        "    body_run(body, row, column, loads[item], handed);\n  }};\n",
-        rounds ? "sm_round<" + type + ">(" : "", bias, rounds ? ")" : "");
+    return "  const auto put = [&](int row, int column, const float (&sums)[PARTS], int item) {\n" +
+           handed_sums(kernel_, names_) + "    body_run(body, row, column, loads[item], handed);\n  };\n";
   }
 
   const Kernel& kernel_;
@@ -169,6 +159,19 @@ class SmallMPrinter {
 };
 
 }  // namespace
+
+std::string handed_sums(const Kernel& kernel, const CudaNames& names) {
+  const SmallMTiles& few = *kernel.gemm->few;
+  const std::string bias = few.bias < 0 ? ""
+                                        : fmt::format(" + sm_get({}[column + part * n])",
+                                                      names.params()[static_cast<size_t>(few.bias)]);
+  const bool rounds = few.result_dtype != DType::f32;
+  const std::string type = std::string(cuda_memory_type(few.result_dtype));
+  return fmt::format(
+      "    float handed[PARTS];\n#pragma unroll\n"
+      "    for (int part = 0; part < PARTS; ++part) handed[part] = {}sums[part]{}{};\n",
+      rounds ? "sm_round<" + type + ">(" : "", bias, rounds ? ")" : "");
+}
 
 std::string emit_small_m(const Kernel& kernel) { return SmallMPrinter(kernel).run(); }
 

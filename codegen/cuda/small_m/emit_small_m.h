@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "codegen/cuda/printers/cuda_names.h"
 #include "codegen/cuda/small_m/small_m.h"
 #include "ir/kernel/kernel.h"
 
@@ -12,8 +13,11 @@ namespace smelt {
 // The text of a kernel that multiplies a few rows, A, by weights, and then runs an epilogue on each element
 // of the result. If the kernel has a prologue (Kernel::before), every block runs the prologue first.
 
-/// Returns the text of a kernel. Requires: `kernel` has a schedule, and a `gemm` with SmallMTiles.
+/// Returns the text of a kernel. Requires: `kernel` has a schedule, and GemmKernel::is_small_m is true.
 std::string emit_small_m(const Kernel& kernel);
+/// Returns text that defines `handed`, the argument of body_run (below), from `sums`, the sums of an element.
+/// They are rounded as if they had been stored, and the bias is added. Requires: GemmKernel::few is set.
+std::string handed_sums(const Kernel& kernel, const CudaNames& names);
 /// Returns the element type of A. The weights have the same type, or are i8.
 DType small_m_dtype(const Kernel& kernel);
 /// Returns the bytes of dynamic shared memory that a block needs. If a prologue stores A in shared memory,

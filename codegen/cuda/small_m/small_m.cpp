@@ -65,9 +65,13 @@ SmallMTiles small_m_tiles(int64_t rows, int64_t n, int64_t k, int parts) {
   return tiles;
 }
 
+bool multiplies_weights(const Program& program, const PlanEntry& entry, const GemmStep& step) {
+  return has_form(step) && is_weight(program, entry, step.b.base);
+}
+
 bool has_small_m(const Program& program, const PlanEntry& entry, const GemmStep& step) {
   const bool few = keeps_tokens(program, entry) || program.symbols.upper(step.m) <= kMostSmallM;
-  return few && has_form(step) && is_weight(program, entry, step.b.base);
+  return few && multiplies_weights(program, entry, step);
 }
 
 std::vector<SmallM> small_m(const Program& program, const PlanEntry& entry, const GemmStep& step) {

@@ -44,9 +44,11 @@ constexpr int64_t kMostSmallM = 16;
 /// reads the same column of each part.
 SmallMTiles small_m_tiles(int64_t rows, int64_t n, int64_t k, int parts);
 
-/// Returns whether some runs of the step may have at most kMostSmallM rows, and its operands have the layout
-/// and types that the kernels require. B must be a state that no step of the entry writes, because the
-/// kernels begin to read B before the preceding steps have ended (programmatic dependent launch).
+/// Returns whether the operands have the layout and types that the kernels require. B must be a state that no
+/// step of the entry writes, because the kernels begin to read B before the preceding steps have ended
+/// (programmatic dependent launch).
+bool multiplies_weights(const Program& program, const PlanEntry& entry, const GemmStep& step);
+/// Returns whether multiplies_weights is true, and some runs of the step may have at most kMostSmallM rows.
 bool has_small_m(const Program& program, const PlanEntry& entry, const GemmStep& step);
 /// Returns the kernels for a step of the entry, in the order of preference. Returns none if B is i8, or if
 /// has_small_m is false.

@@ -51,7 +51,7 @@ inline std::string host_pointers(const Kernel& kernel, const std::string& space,
   return call;
 }
 
-inline bool is_small_m(const Kernel& kernel) { return kernel.gemm && kernel.gemm->few; }
+inline bool is_small_m(const Kernel& kernel) { return kernel.gemm && kernel.gemm->is_small_m(); }
 
 inline bool is_tensor_decode(const Kernel& kernel) {
   return kernel.attention && kernel.attention->few() && kernel.attention->few()->tensor_cores;

@@ -1,18 +1,10 @@
 // Parts of the matmul kernel for sm_90a: copies of boxes by TMA, synchronization in a cluster, the order of
 // tiles, and functions that the epilogue ("body", codegen/cuda/gemm/gemm_text.h) calls.
-// Requires: sizes.cuh and the files of ../wgmma.
+// Requires: sizes.cuh and the files of ../wgmma. A box of an operand has 64 x 64 elements of 16 bits, stored as 64
+// rows of 128 bytes with the 128-byte swizzle.
 
 
 // ---- copies
-// Copies a TMA box of 64 x 64 elements of a matrix to the shared memory address `to`, as 64 rows of 128
-// bytes with the 128-byte swizzle. x: index of the box's first element along the contiguous axis of the
-// matrix. y: index of its first row. Elements outside of the matrix become zeros. One lane calls it. The
-// mbarrier at the address `barrier` counts the bytes that have been copied.
-SM void copy_box(unsigned to, const TensorMap& map, int x, int y, unsigned barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
-      "l"(&map), "r"(x), "r"(y), "r"(barrier) : "memory");
-}
 // Copies a box to the same shared memory address in all blocks of the cluster. The mbarrier at the address
 // `barrier` of each block counts the bytes that have been copied to that block. One lane calls it.
 SM void copy_box_to_all(unsigned to, const TensorMap& map, int x, int y, unsigned barrier) {
@@ -27,17 +19,6 @@ SM bool is_elected() {
   unsigned elected;
   asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xFFFFFFFF;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(elected));
   return elected != 0;
-}
-// Arrives at the mbarrier that is at the address `barrier` in the shared memory of block number `block` of
-// the cluster.
-SM void arrive_in(unsigned block, unsigned barrier) {
-  unsigned there;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(barrier), "r"(block));
-  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
-}
-// Waits for all threads of all blocks of the cluster, and makes their writes visible to one another.
-SM void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
 // ---- tiles
