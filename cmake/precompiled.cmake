@@ -17,3 +17,11 @@ function(smelt_precompile target)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
   endif()
 endfunction()
+
+# smelt_precompile_tests(TARGET): the standard headers and GoogleTest's, compiled once for all test programs.
+function(smelt_precompile_tests target)
+  if(SMELT_PCH)
+    target_precompile_headers(${target} REUSE_FROM test_headers)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
+  endif()
+endfunction()

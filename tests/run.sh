@@ -8,8 +8,8 @@
 #            runs all tests with them, fuzzes each parser for a minute, edits plans 12,000 times, and compares
 #            2,000 random graphs with the evaluator
 # The sanitizers and clang-tidy examine what was changed since main (on main: in three hours) and a part of the
-# rest (of a change of more than 400 files, a half). The part changes from day to day; SMELT_TURN=N repeats that of another
-# day (the first line prints N).
+# rest, by folders (tests/sanitized_folders.py); of a change of more than 400 files, a third. The part changes from day to day;
+# SMELT_TURN=N repeats that of another day (the first line prints N).
 #   --only   runs one stage: format, floors, tests, goldens, embed, docs, python, quickstart, asan, tsan, tidy, includes, fuzz,
 #            edits, graphs
 # At the end stands a table of stages with their seconds. The last line counts: "N passed, N failed".
@@ -43,8 +43,9 @@ bad() { failed=$((failed + ${2:-1})); failures+=("$1"); }
 
 # Sets `used` to the seconds of processor time that ended processes have taken so far.
 processor_seconds() {
-  times >"$logs/times"
-  used=$(awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }' "$logs/times")
+  times >"$logs/times-$BASHPID"
+  used=$(awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }' "$logs/times-$BASHPID")
+  rm "$logs/times-$BASHPID"
 }
 
 # stage NAME COMMAND...: runs it where it is wanted, and writes a row of the table.
@@ -57,6 +58,23 @@ stage() {
   "$@"
   processor_seconds
   table+=("$(printf '%-12s %7d %10d' "$name" $((SECONDS - begin)) $((used - before)))")
+}
+# beside FUNCTION: runs its stages while others run; `join` waits for them, prints what they printed and counts their checks.
+beside() {
+  (
+    passed=0 failed=0 failures=() table=()
+    "$1"
+    {
+      echo "passed=\$((passed + $passed)) failed=\$((failed + $failed))"
+      for each in ${failures[@]+"${failures[@]}"}; do printf 'failures+=(%q)\n' "$each"; done
+      for each in ${table[@]+"${table[@]}"}; do printf 'table+=(%q)\n' "$each"; done
+    } >"$logs/beside.counts"
+  ) >"$logs/beside.log" 2>&1 &
+}
+join() {
+  wait
+  cat "$logs/beside.log"
+  source "$logs/beside.counts"
 }
 wanted() {
   [ ${#only[@]} -eq 0 ] || [[ " ${only[*]} " == *" $1 "* ]]
@@ -88,37 +106,42 @@ changed() {
   python3 tests/changed_code.py "${base:-$(git hash-object -t tree /dev/null)}"
 }
 changed >"$logs/changed"
-# is_touched PATTERN: whether a changed file matches. Of a change of more than 400 files a half is examined, by turns.
-is_touched() { [ "$part" -gt 2 ] && grep -qE "$1" "$logs/changed"; }
-part=4
-[ "$(wc -l <"$logs/changed")" -le 400 ] || part=2
+# What the sanitizers and clang-tidy examine of it, and one of how many folders they examine of the rest. Of a change of more
+# than 400 files a third is examined, by turns, as if nothing was changed.
+part=6
+cp "$logs/changed" "$logs/examined"
+[ "$(wc -l <"$logs/changed")" -le 400 ] || { part=3; : >"$logs/examined"; }
 
-# ---- test programs: a process a core, each with its share of every program's tests
+# ---- test programs: neighbouring suites in a process, as many processes at a time as there are cores
 
-# sample BINARY: a flag that leaves out four of five cases of each suite that has parameters, and, if the program tests a
-# top-level folder without changes, all but one of `part` suites. Which ones are left out depends on the turn.
-sample() {
-  local every=$part folder
-  folder=$(basename "$1" _tests)
-  is_touched "^(tests/)?$folder/" && every=1
-  "$1" --gtest_list_tests | awk -v turn="$turn" -v every=$every '
-    /^[^ ]/ { suite = $1; number = length(suite) + turn; out = (length(suite) + suites++ + turn) % every; next }
-    out || suite ~ /\// && number++ % 5 { names = names ":" suite $1 }
-    END { print "--gtest_filter=-" substr(names, 2) }'
+# parts PROGRAM PREFIX: writes files PREFIX-N.flags, each with the filter of some suites: at most 16 parts of at least 40 tests.
+# If `sampled`, each suite that has parameters leaves out four of five of its cases, by turns.
+parts() {
+  "$1" --gtest_list_tests | awk -v turn="$turn" -v sampled="$sampled" -v prefix="$2" '
+    function write_part() {
+      if (count) printf "--gtest_filter=%s%s\n", suites, out == "" ? "" : "-" out >(prefix "-" sprintf("%02d", part++) ".flags")
+      suites = out = ""; count = 0
+    }
+    FNR == 1 && !/^[^ ]+\.( |$)/ { next }  # a line of gtest_main
+    { line[++lines] = $1; is_suite[lines] = /^[^ ]/; tests += !is_suite[lines] }
+    END {
+      enough = tests / 16 < 40 ? 40 : tests / 16
+      for (i = 1; i <= lines; ++i)
+        if (is_suite[i]) {
+          if (count >= enough) write_part()
+          suite = line[i]; number = length(suite) + turn; suites = suites (suites == "" ? "" : ":") suite "*"
+        } else if (sampled && suite ~ /\// && number++ % 5) out = out (out == "" ? "" : ":") suite line[i]
+        else ++count
+      write_part()
+    }'
 }
 
-# share NAME DIRECTORY INDEX PROGRAM...: its tests of every program, one program after the other.
-share() {
-  local binary log
-  for binary in "${@:4}"; do
-    binary=$2/$binary
-    log="$logs/$1-$(basename "$binary")-$3"
-    : >"$log.flags"
-    [ $sampled -eq 1 ] && sample "$binary" >"$log.flags"
-    (cd "$2" && GTEST_TOTAL_SHARDS=$cores GTEST_SHARD_INDEX=$3 timeout 1800 "$binary" --gtest_flagfile="$log.flags") >"$log.log" 2>&1
-    echo $? >"$log.status"
-  done
+# run_part PROGRAM PART: the tests of PART.flags.
+run_part() {
+  (cd "$(dirname "$1")" && timeout 1800 "$1" --gtest_flagfile="$2.flags") >"$2.log" 2>&1
+  echo $? >"$2.status"
 }
+export -f run_part
 
 # count LOG PATTERN: the sum of the numbers that lines of the log have where the pattern has its group.
 count() { sed -nE "s/^$2.*$/\1/p" "$1" | awk '{ n += $1 } END { print n + 0 }'; }
@@ -133,28 +156,32 @@ told() {
 
 # suite NAME DIRECTORY PROGRAM...: all tests of these programs.
 suite() {
-  local name=$1 directory=$2 binary index log status ran skipped bad_count
+  local name=$1 directory=$2 program part
   shift 2
-  for ((index = 0; index < cores; ++index)); do share "$name" "$directory" $index "$@" & done
-  wait
-  for binary in "$@"; do
-    binary=$directory/$binary
-    ran=0 skipped=0
-    for ((index = 0; index < cores; ++index)); do
-      log="$logs/$name-$(basename "$binary")-$index"
-      status=$(cat "$log.status")
-      ran=$((ran + $(count "$log.log" '\[  PASSED  \] ([0-9]+) tests?\.')))
-      skipped=$((skipped + $(count "$log.log" '\[  SKIPPED \] ([0-9]+) tests?, listed')))
-      [ "$status" -eq 0 ] && grep -qE '^\[==========\] .* ran\.' "$log.log" && continue
-      bad_count=$(count "$log.log" '\[  FAILED  \] ([0-9]+) tests?, listed')
-      bad "$name $(basename "$binary")" $((bad_count > 0 ? bad_count : 1))
-      grep -E '^\[  FAILED  \] [^ ]+ \(' "$log.log" | sed 's/^/    /'
-      told "$log.log" "$status"
-    done
-    good $ran
-    echo "$name $(basename "$binary"): $ran passed, $skipped skipped"
-    [ $((ran + skipped)) -gt 0 ] || bad "$name $(basename "$binary"): no test ran"
+  rm -f "$logs/$name-"*
+  for program in "$@"; do parts "$directory/$program" "$logs/$name-$program"; done
+  for program in "$@"; do
+    for part in "$logs/$name-$program-"*.flags; do echo "$directory/$program ${part%.flags}"; done
+  done | xargs -P "$cores" -n 2 bash -c 'run_part "$@"' run_part
+  for program in "$@"; do counted "$name" "$program"; done
+}
+
+# counted NAME PROGRAM: counts the tests of its parts, and says what to look at in those that failed.
+counted() {
+  local part status ran=0 skipped=0 bad_count
+  for part in "$logs/$1-$2-"*.flags; do
+    part=${part%.flags} status=$(cat "${part%.flags}.status")
+    ran=$((ran + $(count "$part.log" '\[  PASSED  \] ([0-9]+) tests?\.')))
+    skipped=$((skipped + $(count "$part.log" '\[  SKIPPED \] ([0-9]+) tests?, listed')))
+    [ "$status" -eq 0 ] && grep -qE '^\[==========\] .* ran\.' "$part.log" && continue
+    bad_count=$(count "$part.log" '\[  FAILED  \] ([0-9]+) tests?, listed')
+    bad "$1 $2" $((bad_count > 0 ? bad_count : 1))
+    grep -E '^\[  FAILED  \] [^ ]+ \(' "$part.log" | sed 's/^/    /'
+    told "$part.log" "$status"
   done
+  good $ran
+  echo "$1 $2: $ran passed, $skipped skipped"
+  [ $((ran + skipped)) -gt 0 ] || bad "$1 $2: no test ran"
 }
 
 # ---- sources
@@ -175,7 +202,7 @@ tidy_units() {
   while IFS= read -r source; do
     number=$((number + 1)) folder=$(basename "$source" _cxx.cxx)
     folder=${folder#unity_}
-    if [ $long -eq 1 ] || [ $((number % part)) -eq 0 ] || { [ "$part" -gt 2 ] && grep -qx "$folder" "$logs/tidy-folders"; }; then
+    if [ $long -eq 1 ] || [ $((number % part)) -eq 0 ] || grep -qx "$folder" "$logs/tidy-folders"; then
       echo "$source"
     fi
   done
@@ -183,7 +210,7 @@ tidy_units() {
 # A folder at a time: reading headers is most of the work. Folders that nothing has changed for are known to be clean.
 tidy_check() {
   for_clang build-tidy -DCMAKE_UNITY_BUILD=ON || return 1
-  grep -E '\.(h|cpp|def|inc)$' "$logs/changed" | xargs -r -n 1 dirname | tr -c 'A-Za-z0-9\n' _ | sort -u >"$logs/tidy-folders"
+  grep -E '\.(h|cpp|def|inc)$' "$logs/examined" | xargs -r -n 1 dirname | tr -c 'A-Za-z0-9\n' _ | sort -u >"$logs/tidy-folders"
   sed -nE 's/^  "file": "(.*)",?$/\1/p' build-tidy/compile_commands.json | tidy_units |
     xargs -P "$cores" -I SOURCE python3 tests/tidy_unit.py build-tidy SOURCE clang-tidy-19 \
       --header-filter='/(runtime|ir|passes|frontend|codegen|compiler)/[a-z0-9_/]*\.(h|cpp)$'
@@ -254,7 +281,7 @@ build() {
   check "build" ninja -C build
 }
 tests() {
-  mapfile -t programs < <(cd build && ls ./*_tests | sed 's#^\./##')
+  mapfile -t programs < <(cd build && ls -S ./*_tests | sed 's#^\./##')  # the longest first
   suite tests "$PWD/build" "${programs[@]}"
 }
 goldens() {
@@ -273,20 +300,18 @@ quickstart() {
   SMELT=build/smelt check "quickstart, 20 steps" bash examples/quickstart.sh --run-dir build/test-quickstart \
     --steps 20 --warmup 5 --eval-every 10 --eval-batches 2 --sample-every 20 --checkpoint-every 10
 }
-# asan_programs: the test programs of the top-level folders with changes, and one of `part` of the others.
-asan_programs() {
-  local number=$turn each folder
-  for each in runtime fake_gpu ir passes frontend codegen cuda_kernel compiler; do
-    number=$((number + 1)) folder=$each
-    case $each in fake_gpu) folder=runtime ;; cuda_kernel) folder=codegen ;; esac
-    if [ $long -eq 1 ] || [ $((number % part)) -eq 0 ] || is_touched "^(tests/)?$folder/"; then echo "${each}_tests"; fi
-  done
-}
+# Only some folders are compiled with the sanitizers (tests/sanitized_folders.py); the others have the objects of the stage build.
 asan_build() {
-  local all=OFF
-  [ $long -eq 1 ] && all=ON
-  mapfile -t asan_tested < <(asan_programs)
-  check "configure asan" cmake --preset asan -DSMELT_BENCH=OFF -DSMELT_WERROR=ON -DSMELT_SANITIZE_ALL=$all
+  local all=OFF folders
+  if [ $long -eq 1 ]; then
+    all=ON
+  else
+    folders=$(python3 tests/sanitized_folders.py "$turn" "$part" <"$logs/examined")
+    echo "with the sanitizers:" $folders
+  fi
+  check "configure asan" cmake --preset asan -DSMELT_BENCH=OFF -DSMELT_WERROR=ON -DSMELT_SANITIZE_ALL=$all \
+    -DSMELT_FOLDERS="${folders//$'\n'/;}" -DSMELT_OBJECTS="$PWD/build"
+  mapfile -t asan_tested < <(ninja -C build-asan -t targets all | sed -nE 's/^([a-z_]+_tests): phony$/\1/p' | grep -v '^gpu_tests$')
   check "build asan" ninja -C build-asan "${asan_tested[@]}"
 }
 asan_tests() {
@@ -341,28 +366,35 @@ packages() { bash scripts/install-packages.sh all; }
 stage packages packages
 python=$(python_with_packages)
 needs_build=0
-for each in tests goldens embed docs python quickstart edits graphs; do wanted $each && needs_build=1; done
+for each in tests goldens embed docs python quickstart asan edits graphs; do wanted $each && needs_build=1; done
 [ $needs_build -eq 1 ] && stage build build
 wanted format && stage format check "format" format_check
 floors() {
   check "floors" bash tests/floors_test.sh
   check "words" bash tests/words.sh
   check "changes of code" python3 tests/changed_code_test.py
+  check "folders of the sanitizers" python3 tests/sanitized_folders_test.py
 }
 wanted floors && stage floors floors
 wanted tests && stage tests tests
 wanted goldens && stage goldens goldens
-wanted embed && stage embed check "embed" bash tests/embed_test.sh build
-wanted docs && stage docs docs
 wanted python && stage python python_tests
-wanted_slow quickstart && stage quickstart quickstart
+# Each of these is a process at a time, beside which compilers run.
+single() {
+  wanted embed && stage embed check "embed" bash tests/embed_test.sh build
+  wanted docs && stage docs docs
+  wanted_slow quickstart && stage quickstart quickstart
+}
+beside single
 wanted_slow tidy && stage tidy check "clang-tidy" tidy_check
 wanted_slow includes && stage includes check "includes" includes_check
-wanted_slow asan && stage asan-build asan_build && stage asan-tests asan_tests
+wanted_slow asan && stage asan-build asan_build
+join
+wanted_slow asan && stage asan-tests asan_tests
 # Threads share the session, the batch, the server and what they stand on; other changes are checked every third turn.
 threads_concerned() {
-  [ ${#only[@]} -gt 0 ] || [ $long -eq 1 ] || [ $((turn % 3)) -eq 0 ] || [ "$part" -eq 2 ] ||
-    is_touched '^(tests/)?(runtime/(base|c_api|session|system|cpu|engine)|compiler/server|tests/(CMake|run|tsan))|^CMake'
+  [ ${#only[@]} -gt 0 ] || [ $long -eq 1 ] || [ $((turn % 3)) -eq 0 ] || [ "$part" -eq 3 ] ||
+    grep -qE '^(tests/)?(runtime/(base|c_api|session|system|cpu|engine)|compiler/server|tests/(CMake|run|tsan))|^CMake' "$logs/changed"
 }
 wanted_slow tsan && threads_concerned && stage tsan tsan
 if [ $long -eq 1 ]; then

@@ -1,9 +1,11 @@
 // Test fixture for the command-line program `smelt`: runs it and checks its output.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -36,6 +38,9 @@ inline constexpr bool kAddressSanitizer = true;
 inline constexpr bool kAddressSanitizer = false;
 #endif
 
+/// How long a command may take: far longer than any does, with AddressSanitizer and on a busy machine too.
+inline constexpr std::chrono::seconds kPatience{240};
+
 struct Outcome {
   int status = -1;       // exit status; 128 + n if signal n ended the process, as in a shell
   std::string out, err;  // standard output and standard error
@@ -54,13 +59,20 @@ class CommandLine : public ::testing::Test {
   fs::path path(const std::string& name) const { return work_ / name; }
   std::string quoted(const std::string& name) const { return "'" + path(name).string() + "'"; }
 
-  /// Runs a command of bash in the working directory.
+  /// Runs a command of bash in the working directory. After kPatience the command and all processes that it
+  /// started are ended, and the test fails with what they had printed.
   Outcome shell(const std::string& command) const {
     const std::string line =
         "cd '" + work_.string() + "' && { " + command + "; } >out.txt 2>err.txt </dev/null";
-    const int status = std::system(("bash -c \"" + escaped(line) + "\"").c_str());
+    const auto begin = std::chrono::steady_clock::now();
+    const int status =
+        std::system(fmt::format("timeout -k 5 {} bash -c \"{}\"", kPatience.count(), escaped(line)).c_str());
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    return {code, slurp(path("out.txt")), slurp(path("err.txt"))};
+    const Outcome outcome{code, slurp(path("out.txt")), slurp(path("err.txt"))};
+    if (std::chrono::steady_clock::now() - begin >= kPatience)
+      ADD_FAILURE() << "not at its end after " << kPatience.count() << " s: " << command
+                    << "\nIt printed: " << outcome.out << outcome.err;
+    return outcome;
   }
   /// Runs `smelt ARGUMENTS` with two threads. In the arguments, `$GOLDEN` is the directory kGolden.
   Outcome smelt(const std::string& arguments) const {

@@ -1,5 +1,5 @@
 // --memory-budget, --recompute and dump --memory-curve.
-#include "cli.h"
+#include "tests/compiler/cli.h"
 #include "compiler/driver/option_forms.h"
 #include "runtime/base/error.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli.h"
+#include "tests/compiler/cli.h"
 #include "runtime/engine/weights/safetensors.h"
 
 namespace smelt::test {

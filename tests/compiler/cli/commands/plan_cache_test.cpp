@@ -9,7 +9,7 @@
 #include <functional>
 #include <thread>
 
-#include "cli.h"
+#include "tests/compiler/cli.h"
 #include "compiler/driver/build_id.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/system/cache_directory.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "cli.h"
+#include "tests/compiler/cli.h"
 #include "runtime/engine/weights/safetensors.h"
 
 namespace smelt::test {

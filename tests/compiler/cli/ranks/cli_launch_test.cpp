@@ -1,7 +1,7 @@
 // smelt launch: processes that are the ranks of a run, and how they end.
 #include <algorithm>
 
-#include "cli.h"
+#include "tests/compiler/cli.h"
 
 namespace smelt::test {
 namespace {

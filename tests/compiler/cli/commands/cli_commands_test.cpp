@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "cli.h"
+#include "tests/compiler/cli.h"
 #include "compiler/cli/shared/npy.h"
 #include "runtime/base/error.h"
 #include "runtime/engine/weights/safetensors.h"

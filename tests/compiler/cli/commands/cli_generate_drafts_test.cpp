@@ -1,7 +1,7 @@
 // smelt generate with drafts: the ids are those of plain decoding, whatever makes the drafts.
 #include <nlohmann/json.hpp>
 
-#include "cli.h"
+#include "tests/compiler/cli.h"
 
 namespace smelt::test {
 namespace {

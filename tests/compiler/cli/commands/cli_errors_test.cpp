@@ -1,5 +1,5 @@
 // What the command line says about bad input: what, where, what was expected; never a crash.
-#include "cli.h"
+#include "tests/compiler/cli.h"
 
 namespace smelt::test {
 namespace {

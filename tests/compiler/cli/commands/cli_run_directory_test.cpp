@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "cli.h"
+#include "tests/compiler/cli.h"
 
 namespace smelt::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli.h"
+#include "tests/compiler/cli.h"
 #include "runtime/engine/weights/safetensors.h"
 
 namespace smelt::test {

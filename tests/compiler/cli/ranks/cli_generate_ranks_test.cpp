@@ -1,7 +1,7 @@
 // Inference by several processes: smelt launch -- smelt generate, evaluate and run.
 #include <fmt/format.h>
 
-#include "cli.h"
+#include "tests/compiler/cli.h"
 #include "compiler/cli/shared/npy.h"
 
 namespace smelt::test {

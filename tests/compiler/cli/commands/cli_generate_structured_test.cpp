@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "cli.h"
+#include "tests/compiler/cli.h"
 
 namespace smelt::test {
 namespace {
