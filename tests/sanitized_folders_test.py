@@ -7,7 +7,7 @@ from sanitized_folders import chosen
 LIBRARY = ["codegen/scheduling", "compiler/server", "ir", "ir/ops", "runtime/cuda", "runtime/plan"]
 TESTS = ["tests/compiler", "tests/compiler/server", "tests/compiler/server/commands", "tests/fake_gpu", "tests/ir", "tests/runtime/cuda",
          "tests/runtime/plan"]
-FAR = 100  # a part of so many folders that none is examined for the day's sake
+FAR = 100  # a part of more folders than there are: none is examined because of the day
 
 
 def changed(*names):

@@ -38,7 +38,7 @@ inline constexpr bool kAddressSanitizer = true;
 inline constexpr bool kAddressSanitizer = false;
 #endif
 
-/// How long a command may take: far longer than any does, with AddressSanitizer and on a busy machine too.
+/// Limit of a command: far more than any needs, with AddressSanitizer and on a busy machine too.
 inline constexpr std::chrono::seconds kPatience{240};
 
 struct Outcome {

@@ -33,6 +33,17 @@ float fminf(float, float) noexcept;
 
 namespace host {
 
+// host_machine is the thread block that the current fiber is a thread of. On x86-64 each fiber has its
+// address in r15, which nothing else in this file and in kernels uses: to find a thread-local variable takes
+// far longer.
+struct Block;
+#ifdef __x86_64__
+register Block* machine_register asm("r15");
+#define host_machine (*host::machine_register)
+#else
+#define host_machine (host::machine_of_thread)
+#endif
+
 constexpr size_t kStackBytes = 1 << 17;
 constexpr int kBarriers = 64;
 
@@ -42,7 +53,8 @@ struct Index {
 
 /// Exchange of values between the lanes of a warp that are in one mask.
 struct LaneExchange {
-  unsigned mask;
+  unsigned mask, lanes;   // `lanes` of them
+  unsigned arrivals;      // sum of the counts
   unsigned counts[32];    // by lane: number of exchanges that it has begun
   uint64_t slots[32][2];  // by lane: the values of its last two exchanges
 };
@@ -77,15 +89,16 @@ host_switch:
   ret
 )");
 inline void switch_to(Context& from, Context& to) { host_switch(&from, to); }
-inline void prepare(Context& context, void* stack, void (*function)()) {
+inline void prepare(Context& context, void* stack, void (*function)(), void* machine) {
   void** top = (void**)((char*)stack + kStackBytes) - 2;
   *top = (void*)function;  // return address of the first switch
   context = top - 6;
+  top[-6] = machine;  // of r15
 }
 #else
 using Context = ucontext_t;
 inline void switch_to(Context& from, Context& to) { swapcontext(&from, &to); }
-inline void prepare(Context& context, void* stack, void (*function)()) {
+inline void prepare(Context& context, void* stack, void (*function)(), void*) {
   getcontext(&context);
   context.uc_stack.ss_sp = stack;
   context.uc_stack.ss_size = kStackBytes;
@@ -106,69 +119,75 @@ struct Barrier {
   unsigned generation = 0;
 };
 
-/// The thread block that a host thread runs. `progress` counts arrivals at barriers and exchanges, and fibers
-/// that end; if it stays the same in a round through all fibers, they are in a deadlock.
+/// The thread block that a host thread runs. Fibers run in turn: each switches to the next that has not
+/// ended. `progress` counts arrivals at barriers and exchanges, and fibers that end; if it stays the same in
+/// a round through all fibers, they are in a deadlock.
 struct Block {
   Fiber fibers[1024];
   Warp warps[32];
   Barrier barriers[kBarriers];
   int threads = 0, current = 0;
-  uint64_t progress = 0;
-  Context scheduler;
+  uint64_t progress = 0, before = 0;  // before: at the last round's end
+  int left = 0;                       // fibers that have not ended
+  Context caller;
   void (*kernel)(void*) = nullptr;
   void* arguments = nullptr;
   Index thread, block, grid;
 };
 
-static thread_local Block machine;
+static thread_local Block machine_of_thread;  // what host_machine is in a fiber of this thread
 
 [[noreturn]] inline void stuck(const char* why) {
-  fprintf(stderr, "cuda_on_host: block %u: %s\n", machine.block.x, why);
+  fprintf(stderr, "cuda_on_host: block %u: %s\n", host_machine.block.x, why);
   abort();
 }
 
-/// Switches from the current fiber to the scheduler, which resumes the fiber in its next round.
+/// Makes the next fiber that has not ended the current one, and returns its context.
+inline Context& next_fiber(Block& m) {
+  do {
+    if (++m.current < m.threads) continue;
+    m.current = 0;
+    if (m.progress == m.before) stuck("its threads wait for one another for ever");
+    m.before = m.progress;
+  } while (m.fibers[m.current].done);
+  m.thread.x = static_cast<unsigned>(m.current);
+  return m.fibers[m.current].context;
+}
+
+/// Switches from the current fiber to the next. Returns in the fiber's next turn.
 inline void yield() {
-  Block& m = machine;
-  const int mine = m.current;
-  switch_to(m.fibers[mine].context, m.scheduler);
-  m.current = mine;
-  m.thread.x = static_cast<unsigned>(mine);
+  Block& m = host_machine;
+  Context& mine = m.fibers[m.current].context;
+  Context& next = next_fiber(m);
+  if (&next != &mine) switch_to(mine, next);
 }
 
 inline void run_fiber() {
-  Block& m = machine;
+  Block& m = host_machine;
   m.kernel(m.arguments);
-  m.fibers[m.current].done = true;
+  Fiber& mine = m.fibers[m.current];
+  mine.done = true;
   ++m.progress;
-  switch_to(m.fibers[m.current].context, m.scheduler);
+  switch_to(mine.context, --m.left > 0 ? next_fiber(m) : m.caller);
 }
 
 inline void start(Fiber& fiber) {
   if (fiber.stack == nullptr)
     fiber.stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  prepare(fiber.context, fiber.stack, run_fiber);
+  prepare(fiber.context, fiber.stack, run_fiber, &machine_of_thread);
   fiber.done = false;
 }
 
 /// Runs one thread block: calls kernel(arguments) in each of its threads.
 inline void run_block(int threads, Index block, Index grid, void (*kernel)(void*), void* arguments) {
-  Block& m = machine;
+  Block& m = machine_of_thread;
   m.threads = threads, m.block = block, m.grid = grid, m.kernel = kernel, m.arguments = arguments;
   for (Warp& warp : m.warps) warp.used = 0;
   for (Barrier& barrier : m.barriers) barrier = {};
   for (int i = 0; i < threads; ++i) start(m.fibers[i]);
-  for (bool left = true; left;) {
-    left = false;
-    const uint64_t before = m.progress;
-    for (int i = 0; i < threads; ++i) {
-      if (m.fibers[i].done) continue;
-      left = true;
-      m.current = i, m.thread.x = static_cast<unsigned>(i);
-      switch_to(m.scheduler, m.fibers[i].context);
-    }
-    if (left && m.progress == before) stuck("its threads wait for one another for ever");
-  }
+  m.left = threads, m.before = m.progress;
+  m.current = 0, m.thread.x = 0;
+  switch_to(m.caller, m.fibers[0].context);
 }
 
 // ---- thread block clusters: a host thread runs each block, and its thread-local variables are shared memory
@@ -194,7 +213,7 @@ inline void* run_blocks(void* number) {
     run_block(cluster.threads, {(unsigned)(first + mine)}, {(unsigned)cluster.all}, cluster.kernel,
               cluster.arguments);
   }
-  for (Fiber& fiber : machine.fibers)
+  for (Fiber& fiber : machine_of_thread.fibers)
     if (fiber.stack != nullptr) munmap(fiber.stack, kStackBytes);
   return nullptr;
 }
@@ -212,10 +231,10 @@ inline void run_clusters(int threads, int blocks, int all, void (*kernel)(void*)
 
 /// Waits for all threads of all blocks of the cluster.
 inline void cluster_barrier() {
-  Barrier& b = machine.barriers[kBarriers - 1];
+  Barrier& b = host_machine.barriers[kBarriers - 1];
   const unsigned generation = b.generation;
-  ++machine.progress;
-  if (++b.arrived == machine.threads) {
+  ++host_machine.progress;
+  if (++b.arrived == host_machine.threads) {
     pthread_barrier_wait(&cluster.meeting);
     b.arrived = 0, ++b.generation;
     return;
@@ -225,9 +244,9 @@ inline void cluster_barrier() {
 
 /// Waits until `count` threads of the block have called this function with this id.
 inline void barrier(int id, int count) {
-  Barrier& b = machine.barriers[id];
+  Barrier& b = host_machine.barriers[id];
   const unsigned generation = b.generation;
-  ++machine.progress;
+  ++host_machine.progress;
   if (++b.arrived == count) {
     b.arrived = 0, ++b.generation;
     return;
@@ -237,43 +256,42 @@ inline void barrier(int id, int count) {
 
 /// Returns the exchange of the current warp for a mask, which is created at its first use.
 inline LaneExchange& exchange_of(unsigned mask) {
-  Warp& warp = machine.warps[machine.thread.x / 32];
+  Warp& warp = host_machine.warps[host_machine.thread.x / 32];
   for (int i = 0; i < warp.used; ++i)
     if (warp.exchanges[i].mask == mask) return warp.exchanges[i];
   if (warp.used == 40) stuck("a warp synchronises with too many masks");
+  const unsigned last = host_machine.thread.x / 32 * 32 + 31 - (unsigned)__builtin_clz(mask);
+  if (last >= (unsigned)host_machine.threads) stuck("a mask names lanes that are not there");
   LaneExchange& fresh = warp.exchanges[warp.used++];
-  fresh = {mask, {}, {}};
+  fresh = {mask, (unsigned)__builtin_popcount(mask), 0, {}, {}};
   return fresh;
 }
 
 /// Waits until all lanes of the mask have called this function. Returns the `value` that lane `from` has
 /// passed.
 inline uint64_t rendezvous(unsigned mask, uint64_t value, unsigned from) {
-  const unsigned lane = machine.thread.x % 32, warp = machine.thread.x / 32;
+  const unsigned lane = host_machine.thread.x % 32;
   if ((mask >> lane & 1) == 0) stuck("a lane is not in its own mask");
   if ((mask >> from & 1) == 0) stuck("a lane asks one outside of the mask");
   LaneExchange& exchange = exchange_of(mask);
   const unsigned number = exchange.counts[lane]++;
   exchange.slots[lane][number % 2] = value;
-  ++machine.progress;
-  for (unsigned other = 0; other < 32; ++other) {
-    if ((mask >> other & 1) == 0) continue;
-    if (static_cast<int>(warp * 32 + other) >= machine.threads)
-      stuck("a mask names lanes that are not there");
-    while (static_cast<int>(exchange.counts[other] - number) < 1) yield();
-  }
+  ++host_machine.progress;
+  ++exchange.arrivals;
+  // No lane begins the next exchange before all have begun this one.
+  while (static_cast<int>(exchange.arrivals - (number + 1) * exchange.lanes) < 0) yield();
   return exchange.slots[from][number % 2];
 }
 
 }  // namespace host
 
-#define threadIdx (host::machine.thread)
-#define blockIdx (host::machine.block)
-#define gridDim (host::machine.grid)
+#define threadIdx (host_machine.thread)
+#define blockIdx (host_machine.block)
+#define gridDim (host_machine.grid)
 
-inline void __syncthreads() { host::barrier(0, host::machine.threads); }
+inline void __syncthreads() { host::barrier(0, host_machine.threads); }
 inline void host_barrier(int id, int count) { host::barrier(id, count); }
-inline void __syncwarp(unsigned mask) { host::rendezvous(mask, 0, host::machine.thread.x % 32); }
+inline void __syncwarp(unsigned mask) { host::rendezvous(mask, 0, host_machine.thread.x % 32); }
 
 // Blocks may run in several host threads, so these functions are atomic.
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
@@ -300,11 +318,11 @@ T host_shuffle(unsigned mask, T value, unsigned from) {
 }
 template <typename T>
 T __shfl_xor_sync(unsigned mask, T value, int distance) {
-  return host_shuffle(mask, value, host::machine.thread.x % 32 ^ static_cast<unsigned>(distance));
+  return host_shuffle(mask, value, host_machine.thread.x % 32 ^ static_cast<unsigned>(distance));
 }
 template <typename T>
 T __shfl_up_sync(unsigned mask, T value, int distance) {
-  const unsigned lane = host::machine.thread.x % 32, d = static_cast<unsigned>(distance);
+  const unsigned lane = host_machine.thread.x % 32, d = static_cast<unsigned>(distance);
   return host_shuffle(mask, value, lane >= d ? lane - d : lane);
 }
 template <typename T>
@@ -327,7 +345,7 @@ inline int __reduce_max_sync(unsigned mask, int x) {
 }
 inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
 inline unsigned __ballot_sync(unsigned mask, int vote) {
-  const unsigned lane = host::machine.thread.x % 32;
+  const unsigned lane = host_machine.thread.x % 32;
   host::rendezvous(mask, vote != 0, lane);
   const host::LaneExchange& exchange = host::exchange_of(mask);
   unsigned votes = 0;  // no value is overwritten before all lanes have begun the next exchange
