@@ -311,7 +311,7 @@ asan_build() {
   fi
   check "configure asan" cmake --preset asan -DSMELT_BENCH=OFF -DSMELT_WERROR=ON -DSMELT_SANITIZE_ALL=$all \
     -DSMELT_FOLDERS="${folders//$'\n'/;}" -DSMELT_OBJECTS="$PWD/build"
-  mapfile -t asan_tested < <(ninja -C build-asan -t targets all | sed -nE 's/^([a-z_]+_tests): phony$/\1/p' | grep -v '^gpu_tests$')
+  mapfile -t asan_tested < <(ninja -C build-asan -t targets all | sed -nE 's/^([a-z_]+_tests): CXX_EXECUTABLE.*/\1/p' | grep -v gpu_tests)
   check "build asan" ninja -C build-asan "${asan_tested[@]}"
 }
 asan_tests() {

@@ -14,6 +14,7 @@
 #include "frontend/build_transformer.h"
 #include "runtime/engine/generation/generator.h"
 #include "tests/compiler/cpu_against_evaluator.h"
+#include "tests/runtime/temporary_directory.h"
 
 namespace smelt {
 namespace {

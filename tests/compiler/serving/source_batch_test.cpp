@@ -9,6 +9,7 @@
 #include "runtime/engine/generation/generator.h"
 #include "runtime/engine/serving/continuous_batch.h"
 #include "tests/compiler/cpu_against_evaluator.h"
+#include "tests/runtime/temporary_directory.h"
 
 namespace smelt {
 namespace {
