@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Prints the files that differ from a commit by more than comments: changed_code.py COMMIT.
 
-Untracked files are included. A C++ file is left out if its lines without comments are those that it has in COMMIT. The text
+Untracked files are included. A C++ file is left out if its lines without comments are those that it has in COMMIT, there perhaps
+in another folder or by another name. The text
 of *.cuh is part of plans, so all changes of it count."""
 import pathlib
 import re
@@ -25,17 +26,19 @@ def code(text):
     return [line.rstrip() for line in bare.splitlines() if line.strip()]
 
 
-def same_code(commit, name):
+def same_code(commit, old_name, name):
     if pathlib.PurePath(name).suffix not in CPP or not pathlib.Path(name).is_file():
         return False
-    before = git("show", f"{commit}:{name}")
+    before = git("show", f"{commit}:{old_name}")
     return bool(before) and code(before) == code(pathlib.Path(name).read_text(errors="surrogateescape"))
 
 
 def main():
     commit = sys.argv[1]
-    for name in git("diff", "--name-only", commit).splitlines():
-        if not same_code(commit, name):
+    for line in git("diff", "--name-status", "--find-renames", commit).splitlines():
+        _, old_name, *moved_to = line.split("\t")
+        name = moved_to[0] if moved_to else old_name
+        if not same_code(commit, old_name, name):
             print(name)
     print(git("ls-files", "-o", "--exclude-standard"), end="")
 

@@ -43,9 +43,10 @@ bad() { failed=$((failed + ${2:-1})); failures+=("$1"); }
 
 # Sets `used` to the seconds of processor time that ended processes have taken so far.
 processor_seconds() {
-  times >"$logs/times-$BASHPID"
-  used=$(awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }' "$logs/times-$BASHPID")
-  rm "$logs/times-$BASHPID"
+  local file=$logs/times-$BASHPID
+  times >"$file"
+  used=$(awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }' "$file")
+  rm "$file"
 }
 
 # stage NAME COMMAND...: runs it where it is wanted, and writes a row of the table.
