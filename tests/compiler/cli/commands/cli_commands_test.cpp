@@ -2,10 +2,10 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "tests/compiler/cli.h"
 #include "compiler/cli/shared/npy.h"
 #include "runtime/base/error.h"
 #include "runtime/engine/weights/safetensors.h"
+#include "tests/compiler/cli.h"
 
 namespace smelt::test {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/compiler/cli.h"
 #include "runtime/engine/weights/safetensors.h"
+#include "tests/compiler/cli.h"
 
 namespace smelt::test {
 namespace {

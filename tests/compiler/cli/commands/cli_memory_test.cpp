@@ -1,7 +1,7 @@
 // --memory-budget, --recompute and dump --memory-curve.
-#include "tests/compiler/cli.h"
 #include "compiler/driver/option_forms.h"
 #include "runtime/base/error.h"
+#include "tests/compiler/cli.h"
 
 namespace smelt::test {
 namespace {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "tests/compiler/cli.h"
 #include "runtime/engine/weights/safetensors.h"
+#include "tests/compiler/cli.h"
 
 namespace smelt::test {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/compiler/cli.h"
 #include "runtime/engine/weights/safetensors.h"
+#include "tests/compiler/cli.h"
 
 namespace smelt::test {
 namespace {

@@ -9,11 +9,11 @@
 #include <functional>
 #include <thread>
 
-#include "tests/compiler/cli.h"
 #include "compiler/driver/build_id.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/system/cache_directory.h"
 #include "runtime/system/file.h"
+#include "tests/compiler/cli.h"
 
 namespace smelt {
 namespace {

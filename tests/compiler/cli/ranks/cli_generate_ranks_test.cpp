@@ -1,8 +1,8 @@
 // Inference by several processes: smelt launch -- smelt generate, evaluate and run.
 #include <fmt/format.h>
 
-#include "tests/compiler/cli.h"
 #include "compiler/cli/shared/npy.h"
+#include "tests/compiler/cli.h"
 
 namespace smelt::test {
 namespace {
