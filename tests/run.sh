@@ -303,7 +303,7 @@ quickstart() {
 }
 # Only some folders are compiled with the sanitizers (tests/sanitized_folders.py); the others have the objects of the stage build.
 asan_build() {
-  local all=OFF folders
+  local all=OFF folders=""
   if [ $long -eq 1 ]; then
     all=ON
   else
