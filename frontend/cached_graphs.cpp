@@ -162,14 +162,20 @@ class CachedGraph : ModelGraph {
     give(port::rows, b_.graph.extent(batch_, DType::i32));
   }
 
+  /// Adds the entry that copies the keys and values of whole pages to other pages.
+  void add_copy_pages() {
+    Value* from = index_input(port::from_pages, sizes(1), options_.cache_pages);
+    Value* to = index_input(port::to_pages, sizes(1), options_.cache_pages);
+    Value* offsets = b_.graph.iota({DType::i32, {kPageTokens}}, 0);
+    for (const std::string& name : caches(false)) move_rows(b_, name, from, to, offsets);
+    give(port::rows_moved, b_.graph.extent(batch_, DType::i32));
+  }
+
   /// Rows of what @decode keeps, or @encode, at some places become those of others.
   void add_reorder(bool sources) {
     if (sources) length_ = Dim::symbol("S");
     Value *from = input(port::from), *to = input(port::to), *places = input(port::places);
-    std::vector<std::string> names;
-    for (const State& state : b_.graph.module().states)
-      if (is_cache(state.name, sources)) names.push_back(state.name);
-    for (const std::string& name : names) move_rows(b_, name, from, to, places);
+    for (const std::string& name : caches(sources)) move_rows(b_, name, from, to, places);
     give(port::rows_moved, b_.graph.extent(batch_, DType::i32));
   }
 
@@ -337,6 +343,14 @@ class CachedGraph : ModelGraph {
     return name.starts_with(kCachePrefix) && (name.find("cross.") != name.npos) == sources;
   }
 
+  /// Returns the names of the states that @encode writes, or of those that other entries write.
+  std::vector<std::string> caches(bool sources) {
+    std::vector<std::string> names;
+    for (const State& state : b_.graph.module().states)
+      if (is_cache(state.name, sources)) names.push_back(state.name);
+    return names;
+  }
+
   /// Stores the mask of all sources up to the longest; it is 0 after the end of each.
   void remember_mask(const Cache& memory) {
     Value* mask = mask_ ? mask_ : b_.graph.constant(1, ids_->type);
@@ -346,7 +360,8 @@ class CachedGraph : ModelGraph {
   }
 };
 
-void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& options, Adapters* adapters) {
+void add_page_readers(Module& module, const TransformerSpec& spec, const BuildOptions& options,
+                      Adapters* adapters) {
   if (const int64_t tokens = options.step_tokens.value_or(0);
       tokens > 0 && options.has_sampler.value_or(false)) {
     bound_run_tokens(tokens, module.symbols);
@@ -364,6 +379,11 @@ void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& 
     return CachedGraph(module, spec, options, adapters, entry::step_pages).add_step_pages();
   CachedGraph(module, spec, options, adapters, entry::next_pages).add_next_pages(false);
   CachedGraph(module, spec, options, adapters, entry::begin_pages).add_begin_pages();
+}
+
+void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& options, Adapters* adapters) {
+  add_page_readers(module, spec, options, adapters);
+  CachedGraph(module, spec, options, adapters, entry::copy_pages).add_copy_pages();
 }
 
 }  // namespace

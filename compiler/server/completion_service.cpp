@@ -49,17 +49,19 @@ CompletionAnswer::CompletionAnswer(CompletionHead head, const CompletionRequest&
               .echoed_prompt = request.echo,
               .prompt = request.prompt_log_probabilities.has_value()},
       n_(static_cast<size_t>(request.n)),
-      best_of_(static_cast<size_t>(request.best_of)),
+      best_of_(static_cast<size_t>(request.beams > 1 ? request.n : request.best_of)),
+      per_request_(request.beams > 1 ? n_ : 1),
       best_(static_cast<size_t>(
           std::max(request.log_probabilities.value_or(0), request.scored_prompt().value_or(0)))),
       echoes_(std::move(echoes)),
       all_(echoes_.size()),
-      begun_(echoes_.size()),
+      begun_(echoes_.size() * per_request_),
       usage_{prompt_tokens, 0} {}
 
 void CompletionAnswer::read_calls(const tools::ToolFormat& format, bool allows_several) {
   const std::string_view id = head_.id;
-  calls_.emplace(format, allows_several, std::string(id.substr(id.find('-') + 1)), all_.size());
+  calls_.emplace(format, allows_several, std::string(id.substr(id.find('-') + 1)),
+                 all_.size() * per_request_);
 }
 
 bool CompletionAnswer::ended() const {
@@ -76,6 +78,7 @@ void CompletionAnswer::receive(std::vector<Progress> fresh) {
   for (size_t i = 0; i < fresh.size(); ++i) {
     refuse_failed(fresh[i]);
     usage_.new_tokens += fresh[i].tokens.size();
+    for (const Progress& beam : fresh[i].beams) usage_.new_tokens += beam.tokens.size();
     append(all_[i], std::move(fresh[i]));
   }
 }
@@ -92,14 +95,17 @@ size_t CompletionAnswer::most_bytes_of_whole() const {
   const size_t echoes =
       std::accumulate(echoes_.begin(), echoes_.end(), size_t{0},
                       [](size_t sum, const std::string& echo) { return sum + echo.size(); });
-  const size_t tokens = std::accumulate(
-      all_.begin(), all_.end(), size_t{0},
-      [](size_t sum, const Progress& each) { return sum + each.prompt.size() + each.tokens.size(); });
-  return tokens * per_token + kMostEchoCopies * echoes;
+  size_t tokens = 0;
+  for (const Progress& each : all_) {
+    tokens += each.prompt.size() + each.tokens.size();
+    for (const Progress& beam : each.beams) tokens += beam.tokens.size();
+  }
+  return tokens * per_token + kMostEchoCopies * per_request_ * echoes;
 }
 
 std::string CompletionAnswer::whole() {
   while (!ended()) receive(mailbox_->wait(kPatience));
+  split_beams();
   if (response_) return whole_response();
   Json choices = Json::array();
   for (const size_t i : best_choices(all_, n_, best_of_)) {
@@ -109,6 +115,17 @@ std::string CompletionAnswer::whole() {
   }
   done_ = true;
   return completion_body(head_, choices, &usage_);
+}
+
+/// Makes a choice of each sequence that a beam search has found.
+void CompletionAnswer::split_beams() {
+  std::vector<Progress> choices;
+  std::vector<std::string> echoes;
+  for (size_t i = 0; i < all_.size(); ++i) {
+    if (all_[i].beams.empty()) return;
+    for (Progress& beam : all_[i].beams) choices.push_back(std::move(beam)), echoes.push_back(echoes_[i]);
+  }
+  all_ = std::move(choices), echoes_ = std::move(echoes);
 }
 
 std::string CompletionAnswer::whole_response() {
@@ -210,7 +227,7 @@ std::shared_ptr<Answer> CompletionService::post(std::string_view path, std::stri
 
 /// More choices than may ever run and wait together.
 void CompletionService::require_room(const CompletionRequest& request) const {
-  const size_t choices = request.prompts.size() * static_cast<size_t>(request.best_of);
+  const size_t choices = request.prompts.size() * static_cast<size_t>(request.requests_per_prompt());
   if (choices <= batch_.most_requests()) return;
   const char* name = request.best_of > request.n ? "best_of" : "n";
   throw ApiError(

@@ -54,6 +54,7 @@ class CompletionAnswer : public Answer {
   bool ended() const;
   void receive(std::vector<Progress> fresh);
   std::string events_of(std::vector<Progress> fresh);
+  void split_beams();
   std::string whole_response();
   tools::ParsedPiece divided(size_t index, const Progress& progress);
   std::string first_events();
@@ -65,6 +66,7 @@ class CompletionAnswer : public Answer {
   bool streams_, include_usage_, done_ = false;
   ReportedScores scores_;
   size_t n_, best_of_;  // choices per prompt: returned and generated
+  size_t per_request_;  // choices that a request of the batch gives: those of a beam search, or one
   size_t best_;         // most probable tokens that are reported with each token
   std::vector<std::string> echoes_;
   std::vector<Progress> all_;       // by choice: all progress; if the answer streams, only `finish` is set

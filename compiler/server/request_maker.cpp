@@ -51,7 +51,7 @@ RequestMaker::Made RequestMaker::make(const CompletionRequest& request,
     made.prompt_tokens += tokens.size();
     const std::string echo = request.echo ? echo_of(prompt) : "";
     std::vector<size_t> begins;
-    for (int64_t copy = 0; copy < request.best_of; ++copy) {
+    for (int64_t copy = 0; copy < request.requests_per_prompt(); ++copy) {
       made.requests.push_back(request_for(request, tokens, static_cast<size_t>(copy)));
       check(made.requests.back());
       if (copy == 0) begins = begins_of(request, tokens, echo);
@@ -77,6 +77,13 @@ std::string RequestMaker::echo_of(const CompletionRequest::Prompt& prompt) const
   return texts_.known() ? texts_.decode(prompt.tokens) : "";
 }
 
+/// A source is no context.
+RequestMaker::Tokens RequestMaker::context_of(const Tokens& prompt) const {
+  constexpr ptrdiff_t kContext = 256;
+  if (reads_source_) return {};
+  return {prompt.end() - std::min(std::ssize(prompt), kContext), prompt.end()};
+}
+
 /// Only log-probabilities of a prompt that is echoed have such numbers.
 std::vector<size_t> RequestMaker::begins_of(const CompletionRequest& request, const Tokens& prompt,
                                             const std::string& echo) const {
@@ -93,13 +100,23 @@ std::vector<size_t> RequestMaker::begins_of(const CompletionRequest& request, co
   return begins;
 }
 
-/// The last tokens of the prompt are the context of the first new ones.
-TextOfTokens RequestMaker::text_behind(const CompletionRequest& request, const Tokens& prompt) const {
-  constexpr size_t kContext = 256;
+TextOfTokens RequestMaker::text_behind(const std::vector<std::string>& kept, const Tokens& context) const {
   if (!texts_.known()) return {};
-  TextOfTokens text = texts_.stream(request.kept_special_tokens);
-  for (size_t i = prompt.size() - std::min(prompt.size(), kContext); i < prompt.size(); ++i) text(prompt[i]);
+  TextOfTokens text = texts_.stream(kept);
+  for (const int32_t token : context) text(token);
   return text;
+}
+
+std::function<std::string(std::span<const int32_t>)> RequestMaker::text_of_beam(
+    const CompletionRequest& request, const Tokens& prompt) const {
+  if (!texts_.known()) return {};
+  return [this, kept = request.kept_special_tokens,
+          context = context_of(prompt)](std::span<const int32_t> tokens) {
+    const TextOfTokens text = text_behind(kept, context);
+    std::string all;
+    for (const int32_t token : tokens) all += text(token);
+    return all + text(std::nullopt);
+  };
 }
 
 std::shared_ptr<structured::ConstrainedText> RequestMaker::constrained_text(const CompletionRequest& request,
@@ -116,12 +133,15 @@ Request RequestMaker::request_for(const CompletionRequest& request, const Tokens
               .source = reads_source_ ? prompt : Tokens(),
               .options = request.options,
               .index = index,
-              .text = text_behind(request, reads_source_ ? Tokens() : prompt),
               .stop = request.stop,
               .constrained = constrained_text(request, reads_source_ ? Tokens() : prompt)};
+  if (request.beams > 1)
+    one.text_of_beam = text_of_beam(request, prompt);
+  else
+    one.text = text_behind(request.kept_special_tokens, context_of(prompt));
   if (request.log_probabilities)
     one.log_probabilities = static_cast<size_t>(*request.log_probabilities);
-  else if (request.best_of > request.n)
+  else if (request.best_of > request.n && request.beams == 1)
     one.log_probabilities = 0;  // by which choices are ranked
   if (const auto best = request.scored_prompt()) one.prompt_log_probabilities = static_cast<size_t>(*best);
   return one;

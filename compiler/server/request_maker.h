@@ -32,9 +32,9 @@ class RequestMaker {
     std::vector<std::string> echoes;  // by request: the prompt's text if the body sets `echo`, else empty
     size_t prompt_tokens = 0;         // tokens of all prompts; a prompt with several choices is counted once
   };
-  /// Makes one request per choice: first the `best_of` choices of the first prompt, then those of the second,
-  /// and so on. Calls `check` with each request before it makes the next one, so that a body with long
-  /// prompts is refused early; `check` throws to refuse the body.
+  /// Makes one request per choice, or one per beam search: first the `best_of` choices of the first prompt,
+  /// then those of the second, and so on. Calls `check` with each request before it makes the next one, so
+  /// that a body with long prompts is refused early; `check` throws to refuse the body.
   Made make(const CompletionRequest& request, const std::function<void(const Request&)>& check) const;
   /// Makes the requests for a body and a seed that rank 0 has sent. They equal those that make() returned on
   /// rank 0.
@@ -50,8 +50,14 @@ class RequestMaker {
   /// Returns the number of characters of the echo before each token of the prompt, and of the whole echo.
   std::vector<size_t> begins_of(const CompletionRequest& request, const Tokens& prompt,
                                 const std::string& echo) const;
-  /// Returns the function that converts new tokens after the prompt to text.
-  TextOfTokens text_behind(const CompletionRequest& request, const Tokens& prompt) const;
+  /// Returns the last tokens of the prompt, which are the context of the first new ones.
+  Tokens context_of(const Tokens& prompt) const;
+  /// Returns the function that converts new tokens after the context to text. `kept`: special tokens that are
+  /// part of the text.
+  TextOfTokens text_behind(const std::vector<std::string>& kept, const Tokens& context) const;
+  /// Returns the function that converts all new tokens of a sequence to text.
+  std::function<std::string(std::span<const int32_t>)> text_of_beam(const CompletionRequest& request,
+                                                                    const Tokens& prompt) const;
   Request request_for(const CompletionRequest& request, const Tokens& prompt, size_t index) const;
   std::shared_ptr<structured::ConstrainedText> constrained_text(const CompletionRequest& request,
                                                                 const Tokens& prompt) const;

@@ -365,7 +365,7 @@ void add_limits(CLI::App& command, ServeCommand& options) {
   command
       .add_option("--chunk", options.chunk,
                   "tokens of prompts that are read between two of the others' tokens (default: 64; with "
-                  "--step-tokens as many as a run may have)")
+                  "--step-tokens as many as a run may have; of an encoder-decoder: 512 of sources)")
       ->check(CLI::PositiveNumber);
   command
       .add_option(

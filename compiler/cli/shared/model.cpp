@@ -230,17 +230,29 @@ std::vector<std::string> generation_entries(const Model& model, const CompileOpt
   return cache_entries(model.spec()->encoder.layers > 0, options);
 }
 
+namespace {
+
+/// Returns the entries of caches in pages.
+std::vector<std::string> page_entries(const BuildOptions& build) {
+  std::vector<std::string> entries = {entry::copy_pages};
+  const bool chooses = build.has_sampler.value_or(false);
+  if (chooses) entries.emplace_back(entry::begin_pages);
+  if (chooses && build.step_tokens.value_or(0) > 0) {
+    entries.emplace_back(build.tiles_prompts ? entry::tiled_pages : entry::mixed_pages);
+    if (build.tiles_prompts) entries.insert(entries.end(), {entry::next_pages, entry::next_row});
+    return entries;
+  }
+  const char* step = chooses ? entry::next_pages : entry::step_pages;
+  entries.insert(entries.end(), {entry::read_pages, entry::decode_pages, step});
+  return entries;
+}
+
+}  // namespace
+
 std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& options) {
   const BuildOptions build = build_options(options);
   const bool chooses = build.has_sampler.value_or(false);
-  if (chooses && build.step_tokens.value_or(0) > 0 && build.cache_pages > 0)
-    return build.tiles_prompts ? std::vector<std::string>{entry::tiled_pages, entry::next_pages,
-                                                          entry::next_row, entry::begin_pages}
-                               : std::vector<std::string>{entry::mixed_pages, entry::begin_pages};
-  if (options.build.cache_pages > 0)
-    return chooses ? std::vector<std::string>{entry::read_pages, entry::decode_pages, entry::next_pages,
-                                              entry::begin_pages}
-                   : std::vector<std::string>{entry::read_pages, entry::decode_pages, entry::step_pages};
+  if (build.cache_pages > 0) return page_entries(build);
   std::vector<std::string> entries = {entry::decode, entry::reorder};
   if (reads_source) entries.insert(entries.end(), {entry::encode, entry::reorder_sources});
   if (chooses)

@@ -41,10 +41,29 @@ std::vector<int32_t> BeamGroups::choices_of(const BeamSearch& group, bool had_en
   return chosen;
 }
 
-void BeamGroups::advance(std::span<const float> logits) {
-  if (groups_.size() == 1) return only().advance(logits);
+std::vector<size_t> BeamGroups::parents() const {
+  std::vector<size_t> all;
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    if (groups_[i].done()) continue;
+    for (const size_t parent : groups_[i].parents()) all.push_back(begins_[i] + parent);
+  }
+  return all;
+}
+
+/// Sets begins_, and returns the number of all running sequences.
+size_t BeamGroups::count_rows() {
   size_t rows = 0;
-  for (const BeamSearch& group : groups_) rows += group.done() ? 0 : group.rows().size();
+  begins_.clear();
+  for (const BeamSearch& group : groups_) {
+    begins_.push_back(rows);
+    rows += group.done() ? 0 : group.rows().size();
+  }
+  return rows;
+}
+
+void BeamGroups::advance(std::span<const float> logits) {
+  const size_t rows = count_rows();
+  if (groups_.size() == 1) return only().advance(logits);
   const size_t vocabulary = logits.size() / rows;
   std::vector<int32_t> chosen;  // by the groups before
   for (BeamSearch& group : groups_) {

@@ -21,6 +21,9 @@ class BeamGroups {
 
   /// Returns the running sequences of all groups that have not ended, group by group.
   std::vector<std::vector<int32_t>> rows() const;
+  /// Returns, for each sequence of rows(), the index of the one that it continues in rows() before the last
+  /// step. Requires: a step was made.
+  std::vector<size_t> parents() const;
   /// Continues the search by one token. `logits` are those of the next token of each sequence of rows(),
   /// [rows, vocabulary]. Throws as BeamSearch::advance does.
   void advance(std::span<const float> logits);
@@ -34,10 +37,12 @@ class BeamGroups {
   const BeamSearch& only() const { return groups_.front(); }
 
  private:
+  size_t count_rows();
   std::vector<int32_t> choices_of(const BeamSearch& group, bool had_ended) const;
 
   std::unique_ptr<const GenerationOptions> of_a_group_;  // on the heap, because the searches refer to it
   std::vector<BeamSearch> groups_;
+  std::vector<size_t> begins_;  // by group: index of its first sequence in rows() before the last step
 };
 
 }  // namespace smelt

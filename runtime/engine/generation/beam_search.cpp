@@ -179,11 +179,11 @@ void BeamSearch::go_on(std::vector<Continuation> best) {
   std::ranges::stable_sort(best, std::ranges::greater(), &Continuation::score);
   if (best.size() > beams_) best.resize(beams_);
   std::vector<std::vector<int32_t>> rows;
-  sums_.clear();
+  sums_.clear(), parents_.clear();
   for (const Continuation& c : best) {
     rows.push_back(rows_[c.row]);
     rows.back().push_back(c.token);
-    sums_.push_back(c.score);
+    sums_.push_back(c.score), parents_.push_back(c.row);
   }
   rows_ = std::move(rows);
   ++length_;

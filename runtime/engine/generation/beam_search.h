@@ -39,6 +39,9 @@ class BeamSearch {
   /// Returns the running sequences, each with its prompt, all of the same length. There are at most
   /// num_beams, and only one before the first step.
   const std::vector<std::vector<int32_t>>& rows() const { return rows_; }
+  /// Returns, for each sequence of rows(), the index of the one that it continues in rows() before the last
+  /// step. Requires: a step was made.
+  const std::vector<size_t>& parents() const { return parents_; }
   /// Continues the search by one token. `logits` are those of the next token of each sequence of rows(),
   /// [rows, vocabulary]. `chosen_before`: tokens that earlier groups of beams have chosen in this step.
   /// Throws Error (numeric) if a logit is NaN or no token can be chosen.
@@ -94,6 +97,7 @@ class BeamSearch {
   size_t index_, prompt_length_, padding_, length_;
   size_t beams_, kept_;
   std::vector<std::vector<int32_t>> rows_;
+  std::vector<size_t> parents_;
   std::vector<float> sums_;           // sums of log-probabilities, by row
   std::vector<double> scores_;        // result of next_scores
   std::vector<Hypothesis> finished_;  // at most num_beams, best first

@@ -39,6 +39,12 @@ struct RowSource {
   std::span<const int32_t> tokens = {};
 };
 
+/// A copy of a row's tokens to another row. `begins`: row `to` is free before the copy.
+struct RowCopy {
+  size_t from = 0, to = 0;
+  bool begins = false;
+};
+
 /// Interface of rows. Depending on the plan, a row is a slot of the caches (slot_rows.h) or a list of their
 /// pages (page_rows.h).
 class CacheRows {
@@ -77,18 +83,28 @@ class CacheRows {
   /// reads_sources().
   virtual void read_sources(std::span<const RowSource> /*sources*/) {}
 
-  /// Throws Error if the memory is too small for a row of `tokens` tokens, even without other rows.
-  virtual void check(size_t /*tokens*/) const {}
-  /// Returns whether there is memory for a row that begins with this prompt and may grow to `tokens` tokens.
-  virtual bool has_room(std::span<const int32_t> /*prompt*/, size_t /*tokens*/) const { return true; }
-  /// Begins a row with this prompt, which may grow to `tokens` tokens, and reserves its memory. Returns the
-  /// number of prompt tokens that the caches already hold, which is less than the length of the prompt.
-  /// Requires: has_room(prompt, tokens), and row `row` is free; `row` is 0 unless rows mix.
-  virtual size_t begin(size_t /*row*/, std::span<const int32_t> /*prompt*/, size_t /*tokens*/) { return 0; }
+  /// Throws Error if the memory is too small for `rows` rows of `tokens` tokens, even without other rows.
+  virtual void check(size_t /*tokens*/, size_t /*rows*/) const {}
+  /// Returns whether there is memory for `rows` rows that begin with this prompt, and of which each may grow
+  /// to `tokens` tokens.
+  virtual bool has_room(std::span<const int32_t> /*prompt*/, size_t /*tokens*/, size_t /*rows*/) const {
+    return true;
+  }
+  /// Begins a row with this prompt, which may grow to `tokens` tokens, and reserves its memory, and that of
+  /// `rows` - 1 later copies of the row (RowCopy::begins). Returns the number of prompt tokens that the
+  /// caches already hold, which is less than the length of the prompt. Requires: has_room(prompt, tokens,
+  /// rows), and row `row` is free; `row` is 0 unless rows mix.
+  virtual size_t begin(size_t /*row*/, std::span<const int32_t> /*prompt*/, size_t /*tokens*/,
+                       size_t /*rows*/) {
+    return 0;
+  }
   /// Frees the row.
   virtual void end(size_t /*row*/) {}
   /// Moves row `from`, of `length` tokens, to the free row `to`.
   virtual void move(size_t from, size_t to, size_t length) = 0;
+  /// Makes rows `to` the same as rows `from`, which have `length` tokens. Requires: the rows `to` are
+  /// different, and none of them is a row `from`.
+  virtual void copy(std::span<const RowCopy> copies, size_t length) = 0;
   /// Lets later prompts use no keys and values that are in the caches now, because the weights have changed.
   /// Rows in use keep their own.
   virtual void forget_prefixes() {}
@@ -104,7 +120,8 @@ class CacheRows {
   virtual Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) = 0;
   /// Reads the tokens of each step, and returns the logits after the last token of each step, [steps,
   /// vocabulary]. Requires: rows are in increasing order; steps have different rows if consecutive_steps() is
-  /// 0. If rows are slots, only row 0 may be missing, while it reads its prompt.
+  /// 0. If rows are slots, only rows whose tokens are not needed may be missing: row 0 while it reads its
+  /// prompt, and idle rows of beam searches.
   virtual std::span<const float> run(std::span<const RowStep> steps) = 0;
   /// Warm-up: if the device captures runs as graphs, executes run() once with every number of rows and tokens
   /// that may occur later. Requires: no row is in use.

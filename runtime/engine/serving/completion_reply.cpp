@@ -133,10 +133,13 @@ bool is_news(const ChatPart& part, const Progress& progress, bool log_probabilit
 Json chat_choice(const CompletionHead& head, size_t index, const Progress& progress, bool log_probabilities,
                  const ChatPart& part) {
   const bool ends_with_calls = part.has_called && progress.finish == Finish::stop;
-  return {{"index", index},
-          {part.is_event ? "delta" : "message", chat_message(part)},
-          {"logprobs", log_probabilities ? chat_log_probabilities(head, progress.tokens) : Json(nullptr)},
-          {"finish_reason", ends_with_calls ? Json("tool_calls") : finish_reason(progress.finish)}};
+  Json choice = {
+      {"index", index},
+      {part.is_event ? "delta" : "message", chat_message(part)},
+      {"logprobs", log_probabilities ? chat_log_probabilities(head, progress.tokens) : Json(nullptr)},
+      {"finish_reason", ends_with_calls ? Json("tool_calls") : finish_reason(progress.finish)}};
+  if (progress.score) choice["score"] = *progress.score;
+  return choice;
 }
 
 Json completion_choice(const CompletionHead& head, size_t index, const Progress& progress,
@@ -149,6 +152,7 @@ Json completion_choice(const CompletionHead& head, size_t index, const Progress&
       {"token_ids", ids},
       {"logprobs", scores.new_tokens ? log_probabilities_of(head, progress, scores) : Json(nullptr)},
       {"finish_reason", finish_reason(progress.finish)}};
+  if (progress.score) choice["score"] = *progress.score;
   if (scores.prompt) choice["prompt_logprobs"] = prompt_log_probabilities(head, progress.prompt);
   return choice;
 }
@@ -177,6 +181,7 @@ void append(Progress& all, Progress fresh) {
   all.has_begun |= fresh.has_begun;
   if (fresh.finish == Finish::none) return;
   all.finish = fresh.finish, all.error = std::move(fresh.error), all.vector = std::move(fresh.vector);
+  all.beams = std::move(fresh.beams);
   all.is_requests_fault = fresh.is_requests_fault;
 }
 

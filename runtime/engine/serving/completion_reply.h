@@ -34,7 +34,8 @@ struct ReportedScores {
 };
 /// Returns an element of "choices" with the text, the tokens and the finish_reason of `progress`.
 /// finish_reason is "stop" or "length" if `progress` has such an end, else null. `index` is the number of the
-/// choice in the reply. The first token of a prompt has the log-probability null.
+/// choice in the reply. The result of a beam search has its "score". The first token of a prompt has the
+/// log-probability null.
 Json completion_choice(const CompletionHead& head, size_t index, const Progress& progress,
                        const ReportedScores& scores);
 

@@ -44,6 +44,7 @@ class BodyReader {
     read_biases();
     read_stream();
     refuse_others();
+    read_beams();
     read_generation_options_of_transformers();
   }
 
@@ -70,7 +71,13 @@ class BodyReader {
                                          "logit_bias",
                                          "add_special_tokens",
                                          "decoder_start_token_id",
+                                         "use_beam_search",
+                                         "beam_width",
+                                         "length_penalty",
+                                         "early_stopping",
                                          "keep_special_tokens"};
+  static constexpr const char* kOfBeams[] = {"beam_width", "length_penalty", "early_stopping"};
+  static constexpr int64_t kLeastBeams = 2;
   /// Read by read_generation_config, under transformers' names.
   static constexpr const char* kTransformers[] = {"top_k",
                                                   "min_p",
@@ -289,6 +296,44 @@ class BodyReader {
     if (const Json* suffix = given("suffix"); suffix && *suffix != Json(""))
       wrong("suffix", *suffix, "none: texts are only continued");
     if (const Json* user = given("user"); user && !user->is_string()) wrong("user", *user, "a text");
+  }
+
+  /// vLLM's fields of a beam search. best_of, or else n, are the beams if beam_width is missing.
+  void read_beams() {
+    if (!flag("use_beam_search", false)) {
+      for (const char* name : kOfBeams)
+        if (const Json* value = given(name)) wrong(name, *value, "use_beam_search = true beside it");
+      return;
+    }
+    const auto width = whole("beam_width", kLeastBeams, kMostBeams, "a whole number from 2 to 64");
+    if (width && given("best_of") && *width != request_.best_of)
+      wrong("beam_width", *width, "as many as best_of");
+    request_.beams = width.value_or(request_.best_of);
+    if (request_.beams < kLeastBeams || request_.beams > kMostBeams)
+      wrong("use_beam_search", request_.beams, "2 to 64 beams, by beam_width, best_of or n");
+    if (request_.n > request_.beams) wrong("n", request_.n, "at most as many as beams");
+    refuse_beside_beams();
+    GenerationOptions& options = request_.options;
+    options.num_beams = request_.beams, options.num_return_sequences = request_.n, options.do_sample = false;
+    for (const char* name : {"length_penalty", "early_stopping"})
+      if (const Json* value = given(name)) read_one_of_transformers(name, *value);
+  }
+
+  /// A search draws nothing, has scores of whole sequences, and replaces its tokens until it ends.
+  void refuse_beside_beams() const {
+    constexpr const char* kNone = "none beside use_beam_search";
+    if (request_.stream)
+      wrong("stream", true,
+            "false with use_beam_search, because sequences are known when the search has ended");
+    for (const char* name : {"logprobs", "prompt_logprobs", "stop"})
+      if (const Json* value = given(name)) wrong(name, *value, kNone);
+    for (const char* name : structured::kSpecificationMembers)
+      if (const Json* value = given(name)) wrong(name, *value, kNone);
+    for (const auto& [name, neutral] :
+         {std::pair("temperature", 0), {"top_p", 1}, {"top_k", 0}, {"min_p", 0}})
+      if (const Json* value = given(name); value && *value != Json(neutral))
+        wrong(name, *value, "no value that draws tokens beside use_beam_search");
+    if (request_.options.max_new_tokens == 0) wrong("max_tokens", 0, "at least 1 with use_beam_search");
   }
 
   void read_generation_options_of_transformers() {

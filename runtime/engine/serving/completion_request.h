@@ -26,6 +26,10 @@ struct CompletionRequest {
   std::vector<std::string> kept_special_tokens;  // are part of the text, unlike other special tokens
   int64_t n = 1;                                 // choices per prompt that are returned
   int64_t best_of = 1;  // choices per prompt that are generated, at least n (best_choices.h)
+  /// Beams of a beam search per prompt, of which the `n` best sequences are returned. 1: there is no search.
+  int64_t beams = 1;
+  /// Returns how many requests of the batch each prompt is.
+  int64_t requests_per_prompt() const { return beams > 1 ? 1 : best_of; }
   /// Number of most probable tokens that are reported with each new token, and, if `echo`, with each token of
   /// the prompt. Nothing: no log-probabilities are reported.
   std::optional<int64_t> log_probabilities;

@@ -9,6 +9,7 @@
 #include "runtime/engine/generation/loop_inputs.h"
 #include "runtime/engine/serving/choosing_rows.h"
 #include "runtime/engine/serving/model_drafter.h"
+#include "runtime/engine/serving/running_beams.h"
 
 namespace smelt {
 namespace {
@@ -69,7 +70,8 @@ void ContinuousBatch::check_length(const Request& request) const {
   const size_t prompt = request.prompt.size();
   const auto fresh = static_cast<size_t>(request.options.max_new_tokens);
   if (prompt <= capacity() && fresh <= capacity() - prompt + 1)
-    return rows_->check(prompt + std::max<size_t>(fresh, 1) - 1);
+    return rows_->check(prompt + std::max<size_t>(fresh, 1) - 1,
+                        static_cast<size_t>(request.options.num_beams));
   fail(
       "a prompt of {} tokens and {} new ones exceed the {} tokens that a slot holds; ask for fewer, or "
       "compile "
@@ -77,11 +79,26 @@ void ContinuousBatch::check_length(const Request& request) const {
       prompt, fresh, capacity());
 }
 
+/// A search has as many rows as beams, and what it reports is known when it ends.
+void ContinuousBatch::check_beams(const Request& request) const {
+  const GenerationOptions& options = request.options;
+  if (options.num_beams > static_cast<int64_t>(options_.slots))
+    fail("num_beams {}: expected at most {}, the slots of the batch; ask for fewer, or start with more slots",
+         options.num_beams, options_.slots);
+  if (options.max_new_tokens < 1) fail("max_new_tokens 0: a beam search has at least one new token");
+  const char* other = request.log_probabilities || request.prompt_log_probabilities ? "log-probabilities"
+                      : request.constrained   ? "a specification of the text"
+                      : !request.stop.empty() ? "stop texts"
+                                              : nullptr;
+  if (other) fail("num_beams {}: a beam search has no {}", options.num_beams, other);
+}
+
 void ContinuousBatch::check(const Request& request) const {
   const GenerationOptions& options = request.options;
   options.validate(vocabulary());
-  if (options.num_beams != 1) fail("num_beams {}: a continuous batch has no beams", options.num_beams);
-  if (options.num_return_sequences != 1)
+  if (options.num_beams > 1)
+    check_beams(request);
+  else if (options.num_return_sequences != 1)
     fail("num_return_sequences {}: expected a request for each", options.num_return_sequences);
   if (options.sliding_window) fail("sliding_window: a continuous batch keeps whole texts");
   if (request.prompt.empty()) fail("the prompt is empty: expected at least one token");
@@ -105,16 +122,27 @@ void ContinuousBatch::require_room(size_t requests) const {
   if (requests > most_requests())
     fail("{} requests at once: expected at most {}, which are all that may run and wait", requests,
          most_requests());
-  if (running_.size() + waiting_.size() + requests > most_requests())
+  if (running_requests() + waiting_.size() + requests > most_requests())
     fail_with(Status::unavailable, "{} requests run and {} wait, of at most {} together: try again later",
-              running_.size(), waiting_.size(), most_requests());
+              running_requests(), waiting_.size(), most_requests());
+}
+
+size_t ContinuousBatch::running_requests() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(running_, [](const Sequence& sequence) { return sequence->is_request(); }));
+}
+
+/// Returns the sequence of a request, which is the first row of its search if it has beams.
+ContinuousBatch::Sequence ContinuousBatch::sequence_of(Request request) const {
+  if (request.options.num_beams == 1) return std::make_shared<RunningSequence>(std::move(request), next_);
+  return std::make_shared<RunningBeams>(request)->first_row(std::move(request), next_);
 }
 
 ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   check(request);
   require_room(1);
-  const auto sequence = std::make_shared<RunningSequence>(std::move(request), next_);
-  if (rows_->choosing() && options_.plan_chooses && options_.draft == 0 &&
+  const Sequence sequence = sequence_of(std::move(request));
+  if (rows_->choosing() && options_.plan_chooses && options_.draft == 0 && !sequence->beams() &&
       is_taken(entry::next_pages, ChoosingRows::refuses(sequence->request())))
     sequence->leave_choice_to_plan();
   if (drafter_) sequence->set_draft_length(drafter_->first_length());
@@ -126,11 +154,21 @@ ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   return next_++;
 }
 
-/// Returns whether the next request can begin: not while an update of the weights waits. Later requests wait
-/// for it, too, so that small ones do not overtake a large one forever.
-bool ContinuousBatch::has_room() const {
-  return !waiting_.empty() && !update_ &&
-         rows_->has_room(waiting_.front()->prompt(), waiting_.front()->most_held());
+/// Returns the slots that no request has. A beam search also has those of its rows to come.
+size_t ContinuousBatch::free_slots() const {
+  size_t taken = running_.size();
+  for (const Sequence& sequence : running_)
+    if (sequence->beams() && sequence->is_request()) taken += sequence->beams()->rows_to_come();
+  return options_.slots - taken;
+}
+
+/// Returns whether the next request can begin, if `leaving` rows leave: not while an update of the weights
+/// waits. Later requests wait for it, too, so that small ones do not overtake a large one forever.
+bool ContinuousBatch::has_room(size_t leaving) const {
+  if (waiting_.empty() || update_) return false;
+  const RunningSequence& next = *waiting_.front();
+  return next.most_rows() <= free_slots() + leaving &&
+         rows_->has_room(next.prompt(), next.most_held(), next.most_rows());
 }
 
 /// Lets waiting requests begin, each in a new last row. The encoder reads the sources of those that begin
@@ -138,7 +176,7 @@ bool ContinuousBatch::has_room() const {
 void ContinuousBatch::admit_mixed() {
   std::vector<RowSource> sources;
   size_t tokens = 0;
-  while (running_.size() < options_.slots && has_room()) {
+  while (has_room()) {
     tokens += waiting_.front()->request().source.size();
     if (!sources.empty() && tokens > options_.chunk) break;
     running_.emplace_back(), begin(running_.size() - 1);
@@ -153,7 +191,7 @@ void ContinuousBatch::admit_mixed() {
 /// is being read there.
 void ContinuousBatch::admit() {
   if (mixes()) return admit_mixed();
-  if (running_.size() == options_.slots || !has_room()) return;
+  if (!has_room()) return;
   if (running_.empty()) {
     running_.emplace_back();
   } else {
@@ -168,9 +206,10 @@ void ContinuousBatch::admit() {
 void ContinuousBatch::begin(size_t row) {
   running_[row] = waiting_.front();
   waiting_.pop_front();
-  running_[row]->begin();
-  running_[row]->set_weights_version(counts_.weights_version);
-  running_[row]->hold(rows_->begin(row, running_[row]->prompt(), running_[row]->most_held()));
+  RunningSequence& sequence = *running_[row];
+  sequence.begin();
+  sequence.set_weights_version(counts_.weights_version);
+  sequence.hold(rows_->begin(row, sequence.prompt(), sequence.most_held(), sequence.most_rows()));
 }
 
 bool ContinuousBatch::step() {
@@ -180,6 +219,7 @@ bool ContinuousBatch::step() {
     admit();
     add(steps_->step(running_));
     read_chunk();
+    continue_beams();
     leave();
   } catch (const Error& error) {  // nothing is known of the caches
     fail_all(error.what());
@@ -205,6 +245,28 @@ void ContinuousBatch::read_chunk() {
   counts_.new_tokens += sequence.take(read.logits);
 }
 
+/// Lets the beam searches that have chosen their sequences continue with these.
+void ContinuousBatch::continue_beams() {
+  for (size_t row = 0; row < running_.size(); ++row) {
+    const Sequence sequence = running_[row];
+    RunningBeams* const beams = sequence->beams();
+    if (!beams || !beams->has_chosen()) continue;
+    if (beams->ended()) continue;
+    copy_rows(beams->go_on([&](Sequence added) { running_.push_back(std::move(added)); }));
+  }
+}
+
+void ContinuousBatch::copy_rows(std::span<const RunningBeams::Copy> copies) {
+  if (copies.empty()) return;
+  const auto row_of = [&](const BeamRow* row) {
+    return static_cast<size_t>(std::ranges::find(running_, row, &Sequence::get) - running_.begin());
+  };
+  std::vector<RowCopy> rows;
+  for (const RunningBeams::Copy& copy : copies)
+    rows.push_back({row_of(copy.from), row_of(copy.to), copy.begins});
+  rows_->copy(rows, copies[0].length);
+}
+
 /// Removes ended requests from the last slot on, so that the request that moves into a place has not ended. A
 /// request for which a step in progress still writes stays.
 void ContinuousBatch::leave() {
@@ -213,10 +275,10 @@ void ContinuousBatch::leave() {
 }
 
 void ContinuousBatch::remove(size_t slot) {
-  const Finish finish = running_[slot]->finish();
+  const Sequence ended = running_[slot];
   rows_->end(slot);
-  slot == 0 && !mixes() && has_room() ? begin(0) : move_last_to(slot);
-  count_end(finish);
+  slot == 0 && !mixes() && has_room(1) ? begin(0) : move_last_to(slot);
+  if (ended->is_request()) count_end(ended->finish());
 }
 
 void ContinuousBatch::move_last_to(size_t slot) {
@@ -229,7 +291,7 @@ void ContinuousBatch::move_last_to(size_t slot) {
 void ContinuousBatch::fail_all(const std::string& error) {
   for (const Sequence& sequence : running_) {
     if (!sequence->ended()) sequence->end(Finish::failed, error);
-    count_end(sequence->finish());
+    if (sequence->is_request()) count_end(sequence->finish());
   }
   running_.clear();
   steps_->forget();
@@ -258,6 +320,7 @@ void ContinuousBatch::cancel(Id id) {
   if (found == known_.end() || found->second->ended()) return;
   const Sequence sequence = found->second;
   sequence->end(Finish::cancelled);
+  if (sequence->beams()) sequence->beams()->end_rows();
   if (std::erase(waiting_, sequence) > 0) return count_end(Finish::cancelled);
   try {
     leave();
@@ -305,7 +368,7 @@ void ContinuousBatch::apply(const WeightUpdate& update) {
 
 ContinuousBatchCounts ContinuousBatch::counts() const {
   ContinuousBatchCounts counts = counts_;
-  counts.slots = options_.slots, counts.running = running_.size(), counts.waiting = waiting_.size();
+  counts.slots = options_.slots, counts.running = running_requests(), counts.waiting = waiting_.size();
   counts.pages = rows_->pages();
   return counts;
 }

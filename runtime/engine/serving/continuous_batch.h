@@ -29,6 +29,11 @@
 // a row has ended, steps with this row may still be running. The request keeps its row and its pages until
 // these steps have ended.
 //
+// A request for a beam search has as many rows as beams (running_beams.h): one while the prompt is read, and
+// the others after it. The slots of rows to come are kept for it. After each step, the caches of rows whose
+// sequences continue other rows are copied from these: with slots by a run, and with pages by sharing the
+// full pages.
+//
 // If caches are in pages, a request begins when all pages that it may need are available. Requests begin in
 // the order of their priorities, and those of one priority in the order of their arrival.
 #pragma once
@@ -42,6 +47,7 @@
 
 #include "runtime/engine/serving/cache_rows.h"
 #include "runtime/engine/serving/request_batch.h"
+#include "runtime/engine/serving/running_beams.h"
 #include "runtime/engine/serving/running_sequence.h"
 #include "runtime/engine/serving/steps.h"
 #include "runtime/engine/serving/weight_update.h"
@@ -109,6 +115,7 @@ class ContinuousBatch : public RequestBatch {
 
  private:
   using Sequence = Steps::Sequence;
+  void check_beams(const Request& request) const;
   void make_drafter();
   void check_length(const Request& request) const;
   size_t default_chunk() const;
@@ -117,7 +124,12 @@ class ContinuousBatch : public RequestBatch {
   bool mixes() const { return rows_->mixed_tokens() > 0; }
   void read_chunk();
   void leave();
-  bool has_room() const;
+  size_t running_requests() const;
+  Sequence sequence_of(Request request) const;
+  size_t free_slots() const;
+  bool has_room(size_t leaving = 0) const;
+  void continue_beams();
+  void copy_rows(std::span<const RunningBeams::Copy> copies);
   void begin(size_t row);
   void remove(size_t slot);
   void move_last_to(size_t slot);

@@ -23,10 +23,15 @@ int32_t PagePool::take() {
 }
 
 void PagePool::share(int32_t page) {
+  if (users_[static_cast<size_t>(page)] == 0) remove_kept(page), ++counts_.used;
+  join(page);
+  ++counts_.found;
+}
+
+void PagePool::join(int32_t page) {
   int32_t& users = users_[static_cast<size_t>(page)];
-  if (users == 0) remove_kept(page), ++counts_.used;
   if (users == 1) ++counts_.shared;
-  ++users, ++counts_.found;
+  ++users;
 }
 
 void PagePool::release(int32_t page) {

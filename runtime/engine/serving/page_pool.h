@@ -38,8 +38,10 @@ class PagePool {
   /// Takes one of the reserved pages for a row, and returns it: a free page, or else the kept page that was
   /// used least recently, which is removed from the index. Requires: a page is reserved.
   int32_t take();
-  /// Adds a row to the users of the page. Requires: the page is used by another row, or is kept.
+  /// Adds a row to the users of a page that was found. Requires: the page is used by another row, or is kept.
   void share(int32_t page);
+  /// Adds a row to the users of a page that another row uses, as a copy of that row.
+  void join(int32_t page);
   /// Removes a row from the users of the page. A page without users is kept if it is in the index, and is
   /// free otherwise. Requires: the pages of a text are released from the last to the first, so that its
   /// beginning is kept longest.

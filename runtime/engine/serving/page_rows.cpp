@@ -26,13 +26,17 @@ PageRows::PageRows(Session& session, const DecodeInterface& decode, bool shares_
       rows_(slots_),
       table_(slots_ * width_) {}
 
-void PageRows::check(size_t tokens) const {
-  const size_t total = pool_.counts().total;
-  if (pages_for(tokens) > total)
-    fail(
-        "{} tokens take {} pages of {}, and the caches have {}; ask for fewer, or give the caches more with "
-        "--cache-memory= or --cache-pages=",
-        tokens, pages_for(tokens), kPage, total);
+void PageRows::check(size_t tokens, size_t rows) const {
+  if (rows > 1 && !session_.has_entry(entry::copy_pages))
+    fail("num_beams {}: the plan has no entry '{}'; compile the model again", rows, entry::copy_pages);
+  const size_t total = pool_.counts().total, pages = rows * pages_for(tokens);
+  if (pages <= total) return;
+  const std::string texts =
+      rows > 1 ? fmt::format("{} beams of {} tokens", rows, tokens) : fmt::format("{} tokens", tokens);
+  fail(
+      "{} take {} pages of {}, and the caches have {}; ask for fewer, or give the caches more with "
+      "--cache-memory= or --cache-pages=",
+      texts, pages, kPage, total);
 }
 
 /// Returns the longest beginning in full pages that are there; the last token is read in any case, for its
@@ -50,27 +54,66 @@ PageRows::Found PageRows::find(std::span<const int32_t> prompt, const Take& take
   return found;
 }
 
-bool PageRows::has_room(std::span<const int32_t> prompt, size_t tokens) const {
+bool PageRows::has_room(std::span<const int32_t> prompt, size_t tokens, size_t rows) const {
   const Found found = find(prompt, [](size_t, int32_t) {});
-  return pages_for(tokens) - found.pages + found.kept <= pool_.available();
+  return rows * pages_for(tokens) - found.pages + found.kept <= pool_.available();
 }
 
-size_t PageRows::begin(size_t row, std::span<const int32_t> prompt, size_t tokens) {
+size_t PageRows::begin(size_t row, std::span<const int32_t> prompt, size_t tokens, size_t rows) {
   const Found found = find(prompt, [&](size_t number, int32_t page) {
     pool_.share(page);
     list(row)[number] = page;
   });
-  const size_t more = pages_for(tokens) - found.pages;
-  pool_.reserve(more);
-  rows_[row] = {found.pages, more, found.pages, found.prefix};
+  const size_t most = pages_for(tokens), of_copies = (rows - 1) * most;
+  pool_.reserve(most - found.pages + of_copies);
+  rows_[row] = {.count = found.pages,
+                .most = most,
+                .of_copies = of_copies,
+                .noted = found.pages,
+                .prefix = found.prefix};
   return found.pages * kPage;
 }
 
+/// Releases the pages of a row, and reserves as many again.
+void PageRows::free_pages(size_t row) {
+  Row& own = rows_[row];
+  const size_t count = own.count;
+  while (own.count > 0) pool_.release(std::exchange(list(row)[--own.count], 0));
+  pool_.reserve(count);
+}
+
 void PageRows::end(size_t row) {
-  Row& ended = rows_[row];
-  while (ended.count > 0) pool_.release(std::exchange(list(row)[--ended.count], 0));
-  pool_.unreserve(ended.reserved);
-  ended = {};
+  free_pages(row);
+  pool_.unreserve(rows_[row].most + rows_[row].of_copies);
+  rows_[row] = {};
+}
+
+/// Gives row `to`, which has no pages, the first pages of row `from`.
+void PageRows::share_pages(size_t from, size_t to, size_t pages) {
+  for (size_t i = 0; i < pages; ++i) pool_.join(list(from)[i]), list(to)[i] = list(from)[i];
+  pool_.unreserve(pages);
+  const Row& source = rows_[from];
+  Row& target = rows_[to];
+  target.count = pages, target.noted = source.noted;
+  target.prefix = source.prefix, target.is_old = source.is_old;
+}
+
+/// A row has as many reserved pages as before, less those that it shares, so there are enough.
+void PageRows::copy(std::span<const RowCopy> copies, size_t length) {
+  std::vector<int32_t> from, to;
+  for (const RowCopy& each : copies) {
+    Row &source = rows_[each.from], &target = rows_[each.to];
+    if (each.begins) target.most = source.most, source.of_copies -= source.most;
+    free_pages(each.to);
+    share_pages(each.from, each.to, length / kPage);
+    if (length % kPage == 0) continue;
+    hold(each.to, length);
+    from.push_back(list(each.from)[length / kPage]), to.push_back(list(each.to)[length / kPage]);
+  }
+  if (from.empty()) return;
+  const InputTensor inputs[] = {port::from_pages.tensor({std::ssize(from)}, from.data()),
+                                port::to_pages.tensor({std::ssize(to)}, to.data())};
+  session_.run(entry::copy_pages, inputs, {});
 }
 
 void PageRows::move(size_t from, size_t to, size_t /*length*/) {
@@ -90,8 +133,7 @@ void PageRows::forget() {
 }
 
 void PageRows::hold(size_t row, size_t tokens) {
-  for (Row& own = rows_[row]; own.count * kPage < tokens; --own.reserved)
-    list(row)[own.count++] = pool_.take();
+  for (Row& own = rows_[row]; own.count * kPage < tokens;) list(row)[own.count++] = pool_.take();
 }
 
 void PageRows::note(size_t row, std::span<const int32_t> prompt, size_t held) {

@@ -16,9 +16,11 @@ namespace smelt {
 class PageRows : public CacheRows {
  public:
   PageRows(Session& session, const DecodeInterface& decode, bool shares_prefixes);
-  void check(size_t tokens) const override;
-  bool has_room(std::span<const int32_t> prompt, size_t tokens) const override;
-  size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens) override;
+  void check(size_t tokens, size_t rows) const override;
+  bool has_room(std::span<const int32_t> prompt, size_t tokens, size_t rows) const override;
+  size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens, size_t rows) override;
+  /// Rows share the full pages, and copy the last one.
+  void copy(std::span<const RowCopy> copies, size_t length) override;
   void end(size_t row) override;
   void move(size_t from, size_t to, size_t length) override;
   void forget_prefixes() override;
@@ -54,9 +56,10 @@ class PageRows : public CacheRows {
 
  private:
   struct Row {
-    size_t count = 0;         // pages in its list
-    size_t reserved = 0;      // pages that it may still take
-    size_t noted = 0;         // number of its first pages that other rows can find (PagePool::note)
+    size_t count = 0;      // pages in its list
+    size_t most = 0;       // pages that it may have, of which it has reserved those that are not in its list
+    size_t of_copies = 0;  // pages that are reserved for copies of the row, which begin later
+    size_t noted = 0;      // number of its first pages that other rows can find (PagePool::note)
     PagePool::Prefix prefix;  // the tokens in these pages
     bool is_old = false;      // its pages were read before forget_prefixes(): other rows must not find them
   };
@@ -70,6 +73,8 @@ class PageRows : public CacheRows {
   /// the i-th of them.
   template <typename Take>
   Found find(std::span<const int32_t> prompt, const Take& take) const;
+  void free_pages(size_t row);
+  void share_pages(size_t from, size_t to, size_t pages);
   size_t run_length(size_t past, size_t length, size_t chunk) const;
   void read_run(std::span<const int32_t> prompt, size_t past, size_t length, size_t padded);
   int32_t* list(size_t row) { return table_.data() + row * width_; }

@@ -29,7 +29,9 @@ struct Request {
   std::vector<int32_t> source = {};
   std::vector<int32_t> token_types = {};  // of a TextBatch: the type of each token; empty: all 0
   size_t unpooled = 0;                    // of a TextBatch: tokens at the beginning that pooling leaves out
-  GenerationOptions options;              // for one sequence without beam search
+  /// For one sequence, or for a beam search with num_beams above 1, whose num_return_sequences best sequences
+  /// are reported when the search ends.
+  GenerationOptions options;
   /// Selects the random numbers: those that Generator::generate uses for sequence number `index`.
   size_t index = 0;
   /// Returns the text that options which depend on the input compare new tokens with.
@@ -38,6 +40,9 @@ struct Request {
   /// tokens of the prompt, because they are the context of the first new tokens. Empty: the progress has no
   /// text.
   TextOfTokens text = {};
+  /// Returns the text of all new tokens of a sequence that a beam search has found, without an end token.
+  /// Empty: the results have no text.
+  std::function<std::string(std::span<const int32_t>)> text_of_beam = {};
   std::vector<std::string> stop = {};  // texts that end the sequence, and are not part of its text
   /// If set, only some texts are allowed, such as those of a JSON Schema. The object has the text so far, and
   /// determines the tokens that may come next; the host samples one of them.
@@ -81,7 +86,9 @@ struct Progress {
   std::vector<NewToken> prompt = {};
   std::vector<NewToken> tokens;  // including the end token and the tokens of a stop text
   std::string text;
-  std::vector<float> vector = {};  // of a TextBatch that has ended with `stop`: the text's vector or scores
+  std::vector<Progress> beams = {};  // of a beam search that has ended with `stop`: its results, best first
+  std::optional<float> score = {};   // of a result of a beam search
+  std::vector<float> vector = {};    // of a TextBatch that has ended with `stop`: the text's vector or scores
   size_t draft_tokens = 0, kept_draft_tokens = 0;  // drafted tokens that were read; those that were sampled
   bool has_begun = false;  // true in the first report after the request has left the queue
   Finish finish = Finish::none;

@@ -21,10 +21,10 @@ bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0x
 }  // namespace
 
 RunningSequence::RunningSequence(Request request, uint64_t number)
-    : request_(std::move(request)),
+    : tokens_(request.prompt),
+      request_(std::move(request)),
       number_(number),
       stops_(request_.stop),
-      tokens_(request_.prompt),
       scored_(prompt().size()) {
   const std::vector<size_t>& begins = request_.prompt_begins;
   if (!begins.empty()) characters_ = begins.back();

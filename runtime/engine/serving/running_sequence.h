@@ -17,10 +17,22 @@
 
 namespace smelt {
 
+class RunningBeams;
+
 class RunningSequence {
  public:
   /// `number` is larger than the numbers of sequences that came earlier.
   RunningSequence(Request request, uint64_t number);
+  virtual ~RunningSequence() = default;
+  RunningSequence(const RunningSequence&) = delete;
+  RunningSequence& operator=(const RunningSequence&) = delete;
+
+  /// Returns the beam search of which the sequence is a row (running_beams.h); null if there is none.
+  virtual RunningBeams* beams() { return nullptr; }
+  /// Returns the most rows of the batch that its request has at any time: its beams, or one.
+  size_t most_rows() const { return static_cast<size_t>(request_.options.num_beams); }
+  /// Returns whether the sequence stands for a request. Of the rows of a beam search, the first one does.
+  virtual bool is_request() const { return true; }
   uint64_t number() const { return number_; }
 
   /// Returns the known tokens, of the prompt and new ones, that the caches do not hold yet.
@@ -74,6 +86,7 @@ class RunningSequence {
 
   /// Sets the version of the weights that compute the following tokens.
   void set_weights_version(uint64_t version) { weights_version_ = version; }
+  uint64_t weights_version() const { return weights_version_; }
   /// Records for the next progress() that the sequence got its place in the batch.
   void begin() { news_.has_begun = true; }
   bool is_constrained() const { return request_.constrained != nullptr; }
@@ -83,7 +96,7 @@ class RunningSequence {
   /// Takes the logits of the next token: if it is a token of the prompt, computes its log-probability;
   /// otherwise samples the token, as the options specify. An error, such as a NaN, ends the sequence as
   /// `failed`. Returns the number of tokens that were sampled.
-  size_t take(std::span<const float> logits);
+  virtual size_t take(std::span<const float> logits);
   /// Adds a token that the plan has sampled.
   void take(const ChosenTokens::Token& token);
   /// Ends the sequence.
@@ -94,6 +107,11 @@ class RunningSequence {
 
   /// Returns the progress since the last call, and resets it.
   Progress progress();
+
+ protected:
+  std::vector<int32_t> tokens_;  // the prompt's and the new ones
+  size_t held_ = 0;
+  Progress news_;  // since the last call of progress()
 
  private:
   void score_prompt(std::span<const float> logits);
@@ -108,13 +126,11 @@ class RunningSequence {
   Request request_;
   uint64_t number_;
   StopStrings stops_;
-  std::vector<int32_t> tokens_;  // the prompt's and the new ones
   /// Number of the prompt's tokens whose log-probability is known or, as for the first one, not requested.
   size_t scored_;
   std::vector<int32_t> draft_;  // tokens that are read before it is known whether they are sampled
   size_t draft_begin_ = 0;      // position of the draft's first token in the text
   DraftLength draft_length_;
-  size_t held_ = 0;
   bool plan_chooses_ = false;
   uint64_t weights_version_ = 0;
   /// One bit per token, 1 if it may come next in a constrained text; empty if that is not known yet.
@@ -122,7 +138,6 @@ class RunningSequence {
   std::exception_ptr constraint_fault_;  // thrown while allowed_ was computed; null: none
   size_t characters_ = 0;                // of the text, including a held-back beginning of a stop text
   Finish finish_ = Finish::none;
-  Progress news_;  // since the last call of progress()
 };
 
 }  // namespace smelt

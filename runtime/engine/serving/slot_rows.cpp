@@ -21,22 +21,35 @@ CacheRows::Read SlotRows::read(std::span<const int32_t> prompt, size_t past, siz
   return {tokens.size(), past + tokens.size() == prompt.size() ? logits : std::span<const float>{}};
 }
 
-size_t SlotRows::begin(size_t /*row*/, std::span<const int32_t> /*prompt*/, size_t /*tokens*/) {
+size_t SlotRows::begin(size_t /*row*/, std::span<const int32_t> /*prompt*/, size_t /*tokens*/,
+                       size_t /*rows*/) {
   return read_ = 0;
 }
 
-/// While row 0 still reads its prompt, the next chunk overwrites the token that it is given here.
+/// Rows that are missing read a token, too. In row 0, the next chunk of its prompt overwrites it.
 std::span<const float> SlotRows::run(std::span<const RowStep> steps) {
-  const size_t first = steps[0].row;
-  std::vector<int32_t> tokens(first, 0), past(first, static_cast<int32_t>(read_));
+  std::vector<int32_t> tokens(steps.back().row + 1, 0), past(tokens.size(), 0);
+  past[0] = static_cast<int32_t>(std::min(read_, capacity_ - 1));
   for (const RowStep& step : steps) {
-    tokens.push_back(step.tokens[0]);
-    past.push_back(static_cast<int32_t>(step.past));
+    tokens[step.row] = step.tokens[0];
+    past[step.row] = static_cast<int32_t>(step.past);
   }
   const auto rows = std::ssize(past);
   const InputTensor inputs[] = {ids_.tensor({rows, 1}, tokens.data()),
                                 port::past_length.tensor({rows}, past.data())};
-  return decode(inputs).subspan(first * static_cast<size_t>(vocabulary_));
+  decode(inputs);
+  return logits_of(steps);
+}
+
+/// Returns the logits of these rows, one after the other.
+std::span<const float> SlotRows::logits_of(std::span<const RowStep> steps) {
+  const auto words = static_cast<ptrdiff_t>(vocabulary_);
+  const auto first = logits_.begin() + static_cast<ptrdiff_t>(steps[0].row) * words;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const auto at = static_cast<ptrdiff_t>(i), from = static_cast<ptrdiff_t>(steps[i].row - steps[0].row);
+    if (from != at) std::copy_n(first + from * words, words, first + at * words);
+  }
+  return {first, static_cast<size_t>(words) * steps.size()};
 }
 
 /// Reads tokens of row 0. Padding is written to positions that the next tokens overwrite.
@@ -72,6 +85,13 @@ void SlotRows::copy_tokens(std::span<const int32_t> from, std::span<const int32_
   constexpr size_t kStep = 64;
   if (length == 0 || from.empty()) return;
   copy_rows(entry::reorder, from, to, std::min(capacity_, (length + kStep - 1) / kStep * kStep));
+}
+
+void SlotRows::copy(std::span<const RowCopy> copies, size_t length) {
+  std::vector<int32_t> from, to;
+  for (const RowCopy& each : copies)
+    from.push_back(static_cast<int32_t>(each.from)), to.push_back(static_cast<int32_t>(each.to));
+  copy_tokens(from, to, length);
 }
 
 void SlotRows::move(size_t from, size_t to, size_t length) {

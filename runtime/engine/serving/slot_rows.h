@@ -12,8 +12,9 @@ class SlotRows : public CacheRows {
   SlotRows(Session& session, const DecodeInterface& decode);
 
   void move(size_t from, size_t to, size_t length) override;
+  void copy(std::span<const RowCopy> copies, size_t length) override;
   Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) override;
-  size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens) override;
+  size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens, size_t rows) override;
   std::span<const float> run(std::span<const RowStep> steps) override;
 
  protected:
@@ -30,6 +31,7 @@ class SlotRows : public CacheRows {
  private:
   /// Runs the entry `decode` on `tokens` of row 0's prompt. The caches hold the `past` tokens before them.
   std::span<const float> read_run(std::span<const int32_t> tokens, size_t past);
+  std::span<const float> logits_of(std::span<const RowStep> steps);
   /// Runs the entry `decode`, and returns its logits.
   std::span<const float> decode(std::span<const InputTensor> inputs);
 

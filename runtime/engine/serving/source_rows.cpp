@@ -77,4 +77,13 @@ void SourceRows::move(size_t from, size_t to, size_t length) {
   copy_rows(entry::reorder_sources, {&source, 1}, {&target, 1}, source_capacity_);
 }
 
+void SourceRows::copy(std::span<const RowCopy> copies, size_t length) {
+  SlotRows::copy(copies, length);
+  std::vector<int32_t> from, to;
+  for (const RowCopy& each : copies)
+    if (each.begins)
+      from.push_back(static_cast<int32_t>(each.from)), to.push_back(static_cast<int32_t>(each.to));
+  if (!from.empty()) copy_rows(entry::reorder_sources, from, to, source_capacity_);
+}
+
 }  // namespace smelt

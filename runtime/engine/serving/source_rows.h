@@ -22,6 +22,8 @@ class SourceRows : public SlotRows {
   void read_sources(std::span<const RowSource> sources) override;
   size_t mixed_tokens() const override { return slots_; }
   void move(size_t from, size_t to, size_t length) override;
+  /// Rows that begin get the source, too; others have it.
+  void copy(std::span<const RowCopy> copies, size_t length) override;
 
  private:
   size_t rows_per_run(size_t length) const;

@@ -92,12 +92,13 @@ void Steps::add_scored_prompts(std::vector<RowStep>& reads) {
   }
 }
 
-/// Returns all running texts. Those that the step reads a last known token of may get a draft.
+/// Returns all running texts except those of beam searches. Those that the step reads a last known token of
+/// may get a draft.
 std::vector<DraftText> Steps::texts_to_draft(const std::vector<RowStep>& reads) {
   std::vector<DraftText> texts;
   for (size_t row = 0; row < running_.size(); ++row) {
     RunningSequence& sequence = *running_[row];
-    if (sequence.ended() || sequence.plan_chooses()) continue;
+    if (sequence.ended() || sequence.plan_chooses() || sequence.beams()) continue;
     const bool wants = !sequence.reads_prompt() && !sequence.scores_prompt() &&
                        std::ranges::count(reads, row, &RowStep::row) == 1;
     texts.push_back({.number = sequence.number(),

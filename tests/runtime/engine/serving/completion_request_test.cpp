@@ -70,6 +70,22 @@ TEST(CompletionRequests, ScorePromptsAndRankChoices) {
   EXPECT_EQ(read(R"({"prompt": "a", "n": 3})").best_of, 3);
 }
 
+TEST(CompletionRequests, AskForBeamSearches) {
+  const CompletionRequest plain = read(R"({"prompt": "a", "use_beam_search": false, "best_of": 3})");
+  EXPECT_EQ(plain.requests_per_prompt(), 3);
+  EXPECT_EQ(plain.options.num_beams, 1);
+  const CompletionRequest beams = read(
+      R"({"prompt": "a", "use_beam_search": true, "n": 2, "best_of": 5, "length_penalty": 2, "early_stopping": "never"})");
+  EXPECT_EQ(beams.requests_per_prompt(), 1);
+  EXPECT_EQ(beams.options.num_beams, 5);
+  EXPECT_EQ(beams.options.num_return_sequences, 2);
+  EXPECT_FALSE(beams.options.do_sample);
+  EXPECT_EQ(beams.options.length_penalty, 2);
+  EXPECT_EQ(beams.options.early_stopping, EarlyStopping::never);
+  EXPECT_EQ(read(R"({"prompt": "a", "use_beam_search": true, "beam_width": 64})").beams, 64);
+  EXPECT_EQ(read(R"({"prompt": "a", "use_beam_search": true, "n": 2})").beams, 2);
+}
+
 TEST(CompletionRequests, WhatIsNotHonouredIsNamed) {
   const std::pair<const char*, const char*> faults[] = {
       {R"({})", "400 prompt: there is no prompt"},

@@ -129,8 +129,11 @@ TEST(ContinuousBatch, RefusesWhatCanNeverRunByName) {
   EXPECT_HAS(message(request_of({}, 1)), "the prompt is empty");
   EXPECT_HAS(message(request_of({23}, 1)), "token 23 of the prompt");
   Request beams = request_of({1}, 1);
-  beams.options.num_beams = 2;
-  EXPECT_HAS(message(beams), "num_beams 2");
+  beams.options.num_beams = 3;
+  EXPECT_HAS(message(beams), "num_beams 3: expected at most 2");
+  Request source = request_of({1}, 1);
+  source.source = {1};
+  EXPECT_HAS(message(source), "the model has no encoder");
   Request stop = request_of({1}, 1);
   stop.stop = {"x"};
   EXPECT_HAS(message(stop), "no text without a tokenizer");

@@ -31,6 +31,20 @@ TEST(PagePool, FindsTheSameTokensBehindTheSamePrefixAlone) {
   EXPECT_EQ(pool.find({}, page_of(1)), first);
 }
 
+TEST(PagePool, CountsCopiesOfRowsAsUsers) {
+  PagePool pool(2);
+  pool.reserve(1);
+  const int32_t page = pool.take();
+  pool.join(page);
+  EXPECT_EQ(pool.counts().shared, 1U);
+  EXPECT_EQ(pool.counts().found, 0U);
+  pool.release(page);
+  EXPECT_EQ(pool.counts().shared, 0U);
+  EXPECT_EQ(pool.counts().used, 1U);
+  pool.release(page);
+  EXPECT_EQ(pool.available(), 2U);
+}
+
 /// Equal hashes do not make pages equal: the prefix of one is another one's, with its hash.
 TEST(PagePool, ComparesWhatHashesSay) {
   PagePool pool(2);
