@@ -476,8 +476,10 @@ typedef struct smelt_request {
   size_t struct_size;
   const int32_t* ids; /* the prompt: at least one token */
   size_t count;
-  /* Options as in smelt_generate_options. num_beams and num_return_sequences must be 1, and those of the
-   * model's generation_config.json are ignored. Null: the model's own options. */
+  /* Options as in smelt_generate_options. num_beams and num_return_sequences of the model's
+   * generation_config.json are ignored. num_beams above 1 is a beam search, which takes as many slots, has no
+   * stop texts, log-probabilities and specification, and reports its results when it ends
+   * (smelt_batch_polled_beam). Without it, num_return_sequences must be 1. Null: the model's own options. */
   const char* json;
   const smelt_tokenizer* tokenizer; /* null: no text is reported. May be freed after the call. */
   const char* const* stop;          /* null-terminated texts that end the request; they need a tokenizer */
@@ -529,6 +531,7 @@ typedef struct smelt_progress {
   size_t prompt_count;       /* tokens of the prompt whose log-probabilities have become known */
   int32_t has_begun;         /* 1: the request has left the queue since the last poll */
   int32_t is_requests_fault; /* 1: the request has failed because of its own options */
+  size_t beam_count;         /* sequences that a beam search has found; 0 before its end */
 } smelt_progress;
 
 /* Reports the progress of a request. The call that reports its end removes the request: later calls with its
@@ -553,6 +556,22 @@ typedef struct smelt_batch_token {
 smelt_status smelt_batch_polled_token(const smelt_batch* batch, size_t index, smelt_batch_token* token);
 smelt_status smelt_batch_polled_prompt_token(const smelt_batch* batch, size_t index,
                                              smelt_batch_token* token);
+/* A sequence that a beam search has found. Its arrays and its text are valid until the next
+ * smelt_batch_poll. */
+typedef struct smelt_batch_beam {
+  size_t struct_size;
+  const int32_t* ids; /* new tokens, including the end token */
+  size_t count;
+  const uint64_t* weights_versions; /* one per token: version of the weights that computed it */
+  const char* text;                 /* the text of the new tokens, null-terminated; "" without a tokenizer */
+  size_t bytes;                     /* length of `text`, without the null */
+  float score;         /* the sum of log-probabilities, divided as length_penalty (an option) specifies */
+  smelt_finish finish; /* SMELT_FINISH_STOP: it has an end token; else SMELT_FINISH_LENGTH */
+} smelt_batch_beam;
+
+/* The last smelt_batch_poll of the batch has reported the end of a beam search. Sets *beam to result number
+ * `index`; the first result has the best score. */
+smelt_status smelt_batch_polled_beam(const smelt_batch* batch, size_t index, smelt_batch_beam* beam);
 /* Ends a request that has not ended. Its slot becomes free, and the next smelt_batch_poll reports its end. An
  * unknown id is ignored. */
 smelt_status smelt_batch_cancel(smelt_batch* batch, uint64_t id);

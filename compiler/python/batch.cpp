@@ -10,6 +10,7 @@
 
 #include "compiler/python/arrays.h"
 #include "compiler/python/bindings.h"
+#include "runtime/engine/serving/beam_text.h"
 #include "runtime/engine/serving/new_tokens.h"
 
 namespace smelt::python {
@@ -76,12 +77,20 @@ const cli::PromptText& texts_for(const BoundBatch& bound, const char* what) {
 }
 
 /// The last tokens of the prompt are the context of the first new ones.
-TextOfTokens text_after(const BoundBatch& bound, const std::vector<int32_t>& prompt) {
-  constexpr size_t kContext = 256;
-  if (!bound.texts) return {};
-  TextOfTokens text = bound.texts->stream({});
-  for (size_t i = prompt.size() - std::min(prompt.size(), kContext); i < prompt.size(); ++i) text(prompt[i]);
-  return text;
+void add_text(const BoundBatch& bound, Request& request) {
+  constexpr ptrdiff_t kContext = 256;
+  if (!bound.texts) return;
+  const std::vector<int32_t>& prompt = request.prompt;
+  const std::vector<int32_t> context(prompt.end() - std::min(std::ssize(prompt), kContext), prompt.end());
+  const auto begin = [texts = bound.texts.get(), context] {
+    TextOfTokens text = texts->stream({});
+    for (const int32_t token : context) text(token);
+    return text;
+  };
+  if (request.options.num_beams > 1)
+    request.text_of_beam = text_of_beam(begin);
+  else
+    request.text = begin();
 }
 
 Request make_request(const BoundBatch& bound, std::vector<int32_t> prompt, RequestArguments arguments) {
@@ -92,7 +101,7 @@ Request make_request(const BoundBatch& bound, std::vector<int32_t> prompt, Reque
   request.stop = std::move(arguments.stop);
   request.log_probabilities = arguments.log_probabilities;
   request.prompt_log_probabilities = arguments.prompt_log_probabilities;
-  request.text = text_after(bound, request.prompt);
+  add_text(bound, request);
   if (!arguments.specification) return request;
   texts_for(bound, "a specification of the text");
   if (const auto specification = structured::specification_from_json(*arguments.specification))
@@ -134,6 +143,15 @@ nb::list token_list(const std::vector<NewToken>& tokens, bool has_log_probabilit
   return list;
 }
 
+/// (tokens, text, score, reason for the end)
+nb::list beam_list(const std::vector<Progress>& beams) {
+  nb::list list;
+  for (const Progress& beam : beams)
+    list.append(nb::make_tuple(token_list(beam.tokens, false), text_object(beam.text), beam.score.value_or(0),
+                               finish_object(beam.finish)));
+  return list;
+}
+
 nb::dict poll(BoundBatch& bound, uint64_t id, bool has_log_probability) {
   const Progress progress = in_batch(bound, [&](ContinuousBatch& batch) { return batch.poll(id); });
   nb::dict dict;
@@ -143,6 +161,7 @@ nb::dict poll(BoundBatch& bound, uint64_t id, bool has_log_probability) {
   dict["finish"] = finish_object(progress.finish);
   dict["error"] = text_object(progress.error);
   dict["has_begun"] = progress.has_begun;
+  dict["beams"] = beam_list(progress.beams);
   return dict;
 }
 

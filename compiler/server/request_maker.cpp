@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/engine/serving/api_error.h"
+#include "runtime/engine/serving/beam_text.h"
 #include "runtime/tokenizers/unicode/utf8.h"
 
 namespace smelt::server {
@@ -101,22 +102,20 @@ std::vector<size_t> RequestMaker::begins_of(const CompletionRequest& request, co
 }
 
 TextOfTokens RequestMaker::text_behind(const std::vector<std::string>& kept, const Tokens& context) const {
-  if (!texts_.known()) return {};
   TextOfTokens text = texts_.stream(kept);
   for (const int32_t token : context) text(token);
   return text;
 }
 
-std::function<std::string(std::span<const int32_t>)> RequestMaker::text_of_beam(
-    const CompletionRequest& request, const Tokens& prompt) const {
-  if (!texts_.known()) return {};
-  return [this, kept = request.kept_special_tokens,
-          context = context_of(prompt)](std::span<const int32_t> tokens) {
-    const TextOfTokens text = text_behind(kept, context);
-    std::string all;
-    for (const int32_t token : tokens) all += text(token);
-    return all + text(std::nullopt);
+void RequestMaker::add_text(const CompletionRequest& request, const Tokens& prompt, Request& one) const {
+  if (!texts_.known()) return;
+  const auto begin = [this, kept = request.kept_special_tokens, context = context_of(prompt)] {
+    return text_behind(kept, context);
   };
+  if (request.beams > 1)
+    one.text_of_beam = text_of_beam(begin);
+  else
+    one.text = begin();
 }
 
 std::shared_ptr<structured::ConstrainedText> RequestMaker::constrained_text(const CompletionRequest& request,
@@ -135,10 +134,7 @@ Request RequestMaker::request_for(const CompletionRequest& request, const Tokens
               .index = index,
               .stop = request.stop,
               .constrained = constrained_text(request, reads_source_ ? Tokens() : prompt)};
-  if (request.beams > 1)
-    one.text_of_beam = text_of_beam(request, prompt);
-  else
-    one.text = text_behind(request.kept_special_tokens, context_of(prompt));
+  add_text(request, prompt, one);
   if (request.log_probabilities)
     one.log_probabilities = static_cast<size_t>(*request.log_probabilities);
   else if (request.best_of > request.n && request.beams == 1)

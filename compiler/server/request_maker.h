@@ -55,9 +55,8 @@ class RequestMaker {
   /// Returns the function that converts new tokens after the context to text. `kept`: special tokens that are
   /// part of the text.
   TextOfTokens text_behind(const std::vector<std::string>& kept, const Tokens& context) const;
-  /// Returns the function that converts all new tokens of a sequence to text.
-  std::function<std::string(std::span<const int32_t>)> text_of_beam(const CompletionRequest& request,
-                                                                    const Tokens& prompt) const;
+  /// Sets the function of the request that converts new tokens to text, if there is a tokenizer.
+  void add_text(const CompletionRequest& request, const Tokens& prompt, Request& one) const;
   Request request_for(const CompletionRequest& request, const Tokens& prompt, size_t index) const;
   std::shared_ptr<structured::ConstrainedText> constrained_text(const CompletionRequest& request,
                                                                 const Tokens& prompt) const;

@@ -10,7 +10,8 @@ static_assert(SMELT_FINISH_FAILED == static_cast<int>(Finish::failed));
 
 namespace {
 
-/// Returns the options of a request, which is one sequence without beams regardless of the model's own file.
+/// Returns the options of a request, which is one sequence without beams unless the request asks for them,
+/// regardless of the model's own file.
 GenerationOptions defaults_of(const Plan& plan) {
   GenerationOptions options = model_generation_options(plan.model);
   options.want_one_sequence();
@@ -27,6 +28,16 @@ std::vector<smelt_batch::Best> best_of(const std::vector<NewToken>& tokens) {
   return all;
 }
 
+std::vector<smelt_batch::Beam> beams_of(const std::vector<Progress>& results) {
+  std::vector<smelt_batch::Beam> all(results.size());
+  for (size_t i = 0; i < results.size(); ++i)
+    for (const NewToken& token : results[i].tokens) {
+      all[i].ids.push_back(token.id);
+      all[i].weights_versions.push_back(token.weights_version);
+    }
+  return all;
+}
+
 void keep(smelt_batch& batch, Progress progress) {
   batch.told = std::move(progress);
   batch.ids.clear(), batch.log_probabilities.clear();
@@ -35,6 +46,7 @@ void keep(smelt_batch& batch, Progress progress) {
     batch.log_probabilities.push_back(token.log_probability);
   }
   batch.best = best_of(batch.told.tokens), batch.prompt_best = best_of(batch.told.prompt);
+  batch.beams = beams_of(batch.told.beams);
 }
 
 smelt_progress progress_of(const smelt_batch& batch) {
@@ -45,6 +57,7 @@ smelt_progress progress_of(const smelt_batch& batch) {
   filled.text = told.text.c_str(), filled.bytes = told.text.size();
   filled.finish = static_cast<smelt_finish>(told.finish), filled.error = told.error.c_str();
   filled.prompt_count = told.prompt.size();
+  filled.beam_count = told.beams.size();
   filled.has_begun = told.has_begun ? 1 : 0, filled.is_requests_fault = told.is_requests_fault ? 1 : 0;
   return filled;
 }
@@ -62,6 +75,19 @@ void tell_token(const std::vector<NewToken>& tokens, const std::vector<smelt_bat
   filled.best_log_probabilities = best[index].log_probabilities.data();
   filled.rank = token.rank, filled.weights_version = token.weights_version;
   write_struct(*required(to, "token"), filled, "token");
+}
+
+smelt_batch_beam beam_of(const smelt_batch& batch, size_t index) {
+  const std::vector<Progress>& found = batch.told.beams;
+  if (index >= found.size()) fail("beam {}: the last poll has reported {}", index, found.size());
+  const smelt_batch::Beam& arrays = batch.beams[index];
+  smelt_batch_beam filled{};
+  filled.ids = arrays.ids.data(), filled.count = arrays.ids.size();
+  filled.weights_versions = arrays.weights_versions.data();
+  filled.text = found[index].text.c_str(), filled.bytes = found[index].text.size();
+  filled.score = found[index].score.value_or(0);
+  filled.finish = static_cast<smelt_finish>(found[index].finish);
+  return filled;
 }
 
 smelt_batch_counts counts_of(const ContinuousBatchCounts& counts) {
@@ -150,6 +176,13 @@ smelt_status smelt_batch_polled_prompt_token(const smelt_batch* batch, size_t in
   return guarded([&] {
     required(batch, "the batch");
     tell_token(batch->told.prompt, batch->prompt_best, index, true, token);
+  });
+}
+
+smelt_status smelt_batch_polled_beam(const smelt_batch* batch, size_t index, smelt_batch_beam* beam) {
+  return guarded([&] {
+    const smelt_batch_beam filled = beam_of(*required(batch, "the batch"), index);
+    write_struct(*required(beam, "beam"), filled, "beam");
   });
 }
 

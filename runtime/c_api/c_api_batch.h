@@ -24,6 +24,12 @@ struct smelt_batch {
   std::vector<int32_t> ids = {};
   std::vector<float> log_probabilities = {};
   std::vector<Best> best = {}, prompt_best = {};  // by token
+  /// Arrays of a result of a beam search.
+  struct Beam {
+    std::vector<int32_t> ids;
+    std::vector<uint64_t> weights_versions;
+  };
+  std::vector<Beam> beams = {};
 };
 
 namespace smelt::c_api {

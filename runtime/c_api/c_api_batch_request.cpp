@@ -2,20 +2,31 @@
 #include <algorithm>
 
 #include "runtime/c_api/c_api_batch.h"
+#include "runtime/engine/serving/beam_text.h"
 #include "runtime/engine/serving/new_tokens.h"
 
 namespace smelt::c_api {
 namespace {
 
-/// Returns the text function of a request. The last tokens of the prompt are the context of its first new
-/// ones.
-TextOfTokens text_behind(const smelt_tokenizer* tokenizer, std::span<const int32_t> prompt) {
-  constexpr size_t kContext = 256;
-  if (!tokenizer) return {};
-  auto decoder = std::make_shared<StreamingDecoder>(tokenizer->tokenizer);
-  for (const int32_t token : prompt.last(std::min(prompt.size(), kContext))) decoder->push(token);
+/// Returns a function for the text of new tokens. `context`: the last tokens of the prompt.
+TextOfTokens text_behind(const Tokenizer& tokenizer, std::span<const int32_t> context) {
+  auto decoder = std::make_shared<StreamingDecoder>(tokenizer);
+  for (const int32_t token : context) decoder->push(token);
   return
       [decoder](std::optional<int32_t> token) { return token ? decoder->push(*token) : decoder->finish(); };
+}
+
+/// Sets the text function of a request. The last tokens of the prompt are the context of its first new ones.
+void add_text(const smelt_tokenizer* tokenizer, Request& request) {
+  constexpr ptrdiff_t kContext = 256;
+  if (!tokenizer) return;
+  const std::vector<int32_t>& prompt = request.prompt;
+  const std::vector<int32_t> context(prompt.end() - std::min(std::ssize(prompt), kContext), prompt.end());
+  const auto begin = [own = tokenizer->tokenizer, context] { return text_behind(own, context); };
+  if (request.options.num_beams > 1)
+    request.text_of_beam = text_of_beam(begin);
+  else
+    request.text = begin();
 }
 
 /// Sets the numbers of most probable tokens.
@@ -64,7 +75,7 @@ Request batch_request(const smelt_batch& batch, const smelt_request& given) {
     request.stop.emplace_back(required(given.stop[i], "a stop text"));
   take_log_probabilities(given, request);
   request.index = given.index, request.priority = given.priority;
-  request.text = text_behind(given.tokenizer, request.prompt);
+  add_text(given.tokenizer, request);
   take_specification(given, batch.batch.vocabulary(), request);
   return request;
 }

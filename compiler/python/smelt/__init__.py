@@ -11,7 +11,7 @@ from .library_settings import suitable_settings
 with suitable_settings():  # before all else that imports it
     from ._native import DeviceTensor, Tensor, version as __version__
 from .arrays import as_ids
-from .batch import Batch, BatchProgress, Token
+from .batch import Batch, BatchProgress, Beam, Token
 from .errors import Error
 from .optimizers import LAMB, SGD, Adagrad, Adam, AdamW
 from .plan import Plan, compile, load
@@ -27,6 +27,7 @@ __all__ = [
     "AdamW",
     "Batch",
     "BatchProgress",
+    "Beam",
     "DeviceTensor",
     "Error",
     "Plan",

@@ -29,6 +29,24 @@ class Token(NamedTuple):
     """Of the weights that computed the logits."""
 
 
+class Beam(NamedTuple):
+    """A sequence that a beam search has found."""
+
+    tokens: list[Token]
+    """New tokens, including the end token."""
+    text: str
+    """Their text; "" without a tokenizer."""
+    score: float
+    """The sum of the log-probabilities, divided as length_penalty specifies."""
+    finish: str
+    """Either "stop", if the sequence has an end token, or "length"."""
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of `tokens`."""
+        return [token.id for token in self.tokens]
+
+
 @dataclass
 class BatchProgress:
     """What a request has got since the last poll."""
@@ -45,6 +63,8 @@ class BatchProgress:
     """Why the request has failed."""
     has_begun: bool = False
     """Whether the request has left the queue since the last poll."""
+    beams: list[Beam] = field(default_factory=list)
+    """What a beam search has found, the best sequence first. Before its end, and for other requests, it is empty."""
 
     @property
     def ids(self) -> list[int]:
@@ -57,6 +77,7 @@ class BatchProgress:
         self.text += later.text
         self.finish, self.error = later.finish, later.error
         self.has_begun = self.has_begun or later.has_begun
+        self.beams += later.beams
 
 
 def _text_list(what: str, value: Union[str, Sequence[str]]) -> list[str]:
@@ -194,6 +215,8 @@ class Batch:
         priority: requests with a smaller number begin first. index: which random numbers are used, with the same seed.
         The options are those of generation_config.json, as in Session.generate: max_new_tokens, do_sample, temperature,
         top_k, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty, eos_token_id, seed, ...
+        num_beams above 1 is a beam search, which takes as many slots and reports its num_return_sequences results as
+        BatchProgress.beams when it ends; it has no stop texts, log-probabilities or specification of the text.
         """
         ids = self._native.encode(prompt) if isinstance(prompt, str) else _ids_of(prompt)
         texts = {
@@ -233,6 +256,7 @@ class Batch:
             told["finish"],
             told["error"],
             told["has_begun"],
+            [Beam([Token(*token) for token in tokens], *rest) for tokens, *rest in told["beams"]],
         )
         if progress.finish is not None:
             self._asked.pop(id, None)

@@ -104,6 +104,17 @@ def test_text_stop_and_specifications(plan, words):
             batch.submit("w3", guided_regex="a", guided_choice=["a"])
 
 
+def test_beam_searches(plan, words):
+    options = dict(max_new_tokens=6, num_beams=3, num_return_sequences=2)
+    with smelt.Batch(plan.session(), tokenizer=words) as batch:
+        found = batch.generate(PROMPTS, **options)
+        assert [beam.ids for one in found for beam in one.beams] == plan.session().generate(PROMPTS, **options)
+        for one in found:
+            assert one.finish == "stop" and one.ids == [] and one.beams[0].score >= one.beams[1].score
+            for beam in one.beams:
+                assert beam.text.split() == [f"w{id}" for id in beam.ids] and beam.finish in ("stop", "length")
+
+
 def test_drafts_change_nothing(plan):
     with smelt.Batch(plan.session()) as batch:
         expected = results(batch)
@@ -145,7 +156,8 @@ WRONG = {
     "stop without text": ([[1]], dict(stop="a"), "without a tokenizer"),
     "unknown option": ([[1]], dict(max_tokens=3), "max_tokens"),
     "too long": ([[1]], dict(max_new_tokens=1000), "48"),
-    "beams": ([[1]], dict(num_beams=2), "no beams"),
+    "beams": ([[1]], dict(num_beams=5), "at most 4"),
+    "beams with log-probabilities": ([[1]], dict(num_beams=2, log_probabilities=0), "log-probabilities"),
     "rows": ([[[1], [2]]], {}, "2 dimensions"),
     "empty": ([[]], {}, "expected|empty"),
     "unknown id": ([[131]], {}, "vocabulary"),

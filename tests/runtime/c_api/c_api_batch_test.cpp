@@ -150,6 +150,31 @@ TEST_F(CApiBatch, TextComesWithATokenizerAndEndsBeforeAStopText) {
   EXPECT_HAS(smelt_last_error(), "without a tokenizer");
 }
 
+TEST_F(CApiBatch, BeamSearchesReportTheirResultsAtTheEnd) {
+  smelt_tokenizer* tokenizer = nullptr;
+  ASSERT_EQ(smelt_tokenizer_from_json(kTokenizer.data(), kTokenizer.size(), &tokenizer), SMELT_OK);
+  request.tokenizer = tokenizer;
+  request.json = R"({"max_new_tokens": 2, "num_beams": 2, "num_return_sequences": 2, "length_penalty": 0.0})";
+  const uint64_t id = submit(request);
+  smelt_tokenizer_free(tokenizer);
+  auto beam = sized<smelt_batch_beam>();
+  EXPECT_EQ(poll(id).beam_count, 0U);
+  run();
+  const smelt_progress progress = poll(id);
+  ASSERT_EQ(progress.beam_count, 2U);
+  EXPECT_EQ(progress.count, 0U);
+  EXPECT_EQ(progress.finish, SMELT_FINISH_STOP);
+  ASSERT_EQ(smelt_batch_polled_beam(batch, 0, &beam), SMELT_OK) << smelt_last_error();
+  EXPECT_EQ(std::vector<int32_t>(beam.ids, beam.ids + beam.count), (std::vector<int32_t>{2, 2}));
+  EXPECT_NEAR(beam.score, 2 * std::log(0.4), 1e-5);
+  EXPECT_EQ(std::string(beam.text, beam.bytes), " c c");
+  EXPECT_EQ(beam.finish, SMELT_FINISH_LENGTH);
+  ASSERT_EQ(smelt_batch_polled_beam(batch, 1, &beam), SMELT_OK);
+  EXPECT_NEAR(beam.score, std::log(0.4) + std::log(0.2), 1e-5);
+  EXPECT_EQ(smelt_batch_polled_beam(batch, 2, &beam), SMELT_INVALID_ARGUMENT);
+  EXPECT_HAS(smelt_last_error(), "beam 2: the last poll has reported 2");
+}
+
 TEST_F(CApiBatch, CancelledRequestsSaySoAndLeaveTheirSlot) {
   const uint64_t first = submit(request), second = submit(request), third = submit(request);
   ASSERT_EQ(smelt_batch_step(batch, nullptr), SMELT_OK);
@@ -163,7 +188,7 @@ TEST_F(CApiBatch, CancelledRequestsSaySoAndLeaveTheirSlot) {
 TEST_F(CApiBatch, WhatCanNeverRunIsRefused) {
   EXPECT_EQ(refused(sized<smelt_request>()), SMELT_INVALID_ARGUMENT);
   EXPECT_HAS(smelt_last_error(), "empty");
-  for (const char* json : {R"({"num_beams": 2})", R"({"num_return_sequences": 2, "do_sample": true})",
+  for (const char* json : {R"({"num_beams": 3})", R"({"num_return_sequences": 2, "do_sample": true})",
                            R"({"max_new_tokens": 99})", R"({"no_such": 1})"}) {
     request.json = json;
     EXPECT_EQ(refused(request), SMELT_INVALID_ARGUMENT) << json;
