@@ -44,6 +44,31 @@ class CachedGraph : ModelGraph {
     give(port::logits, row_logits());
   }
 
+  /// Adds the entry that reads one token of each row, whose earlier tokens may be in the slots of other rows,
+  /// and gives the best next tokens.
+  void add_decode_beams() {
+    ids_ = decode_input(b_, has_both(spec_) ? port::decoder_input_ids : port::input_ids, sizes(1));
+    Cache tokens = cache_of("T");
+    tokens.past = input_of_past();
+    const Extents extents = {{Extent::rows, batch_}, {Extent::capacity, tokens.capacity}};
+    tokens.row_of_place = index_input(port::place_rows, extents, tokens.slots);
+    decode_behind(tokens, batch_);
+    Value* found = row_logits();
+    give(port::logits, found);
+    give_candidates(found);
+  }
+
+  /// Does the same for rows whose caches are in pages, without the logits.
+  void add_beam_pages() {
+    const int64_t slots = b_.graph.module().symbols.upper(batch_);
+    ids_ = decode_input(b_, port::input_ids, sizes(1));
+    Value* own = index_input(port::slots, sizes(1), slots, true);
+    Value* kept = b_.graph.convert(b_.graph.lt(b_.graph.like(own, -1), own), DType::i32);
+    Value* past = input_of_past();
+    decode_behind(paged_cache(b_, options_.cache_pages, input_of_pages(), past, 1, kept), batch_);
+    give_candidates(row_logits());
+  }
+
   /// One token more of each row, which the run before has chosen; a guided choice looks at the text.
   void add_next(bool guided) {
     Cache tokens = cache_to_choose_from(guided);
@@ -237,6 +262,11 @@ class CachedGraph : ModelGraph {
   Value* input_of_lengths() {
     return optional_input(std::string(port::lengths), port::lengths.shape.of(sizes(length_)), kAllTokens);
   }
+  void give_candidates(Value* logits) {
+    const BestTokens best = best_tokens(b_, logits);
+    give(port::candidate_ids, best.tokens);
+    give(port::candidate_log_probabilities, best.log_probabilities);
+  }
   void give(const DecodePort& port, Value* value) { b_.graph.output(std::string(port), value); }
 
   /// Computes the decoder's last hidden state of ids_, which follow the cached tokens; `readers` consecutive
@@ -384,6 +414,8 @@ void add_page_readers(Module& module, const TransformerSpec& spec, const BuildOp
 void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& options, Adapters* adapters) {
   add_page_readers(module, spec, options, adapters);
   CachedGraph(module, spec, options, adapters, entry::copy_pages).add_copy_pages();
+  if (options.has_sampler.value_or(false))
+    CachedGraph(module, spec, options, adapters, entry::beam_pages).add_beam_pages();
 }
 
 }  // namespace
@@ -397,6 +429,7 @@ void add_cached_graphs(Module& module, const TransformerSpec& spec, const BuildO
   CachedGraph(module, spec, options, adapters, entry::decode).add_decode();
   if (options.has_sampler.value_or(false)) {
     bound_beams(module.symbols);
+    CachedGraph(module, spec, options, adapters, entry::decode_beams).add_decode_beams();
     for (const bool guided : {false, true}) {
       CachedGraph(module, spec, options, adapters, guided ? entry::next_guided : entry::next)
           .add_next(guided);

@@ -32,6 +32,7 @@ class BatchThread {
 
   int64_t vocabulary() const { return batch_->vocabulary(); }
   size_t capacity() const { return batch_->capacity(); }
+  size_t prompt_capacity() const { return batch_->prompt_capacity(); }
   // most_requests() and check() do the same as the functions of RequestBatch with these names.
   size_t most_requests() const { return batch_->most_requests(); }
   void check(const Request& request) const { batch_->check(request); }

@@ -210,7 +210,7 @@ CompletionService::CompletionService(BatchThread& batch, const cli::PromptText& 
       texts_(texts),
       maker_(maker),
       chats_(std::move(chats)),
-      tokens_(texts, chats_, batch.capacity(), batch.vocabulary()) {}
+      tokens_(texts, chats_, batch.prompt_capacity(), batch.vocabulary()) {}
 
 void CompletionService::require_path(std::string_view path) const {
   if (path == route::kCompletions || path == route::kChat || path == route::kResponses) return;

@@ -36,7 +36,9 @@ std::string pages_text(const PageCounts& pages) {
 std::string metrics_text(const ContinuousBatchCounts& counts, const RequestTimes& times,
                          const std::map<int, uint64_t>& responses) {
   std::string text =
-      metric("slots", "gauge", "Requests that may run together.", counts.slots) +
+      metric("slots", "gauge", "Requests that may run together; a beam search has a slot per beam.",
+             counts.slots) +
+      metric("slots_used", "gauge", "Slots of running requests.", counts.used_slots) +
       metric("requests_running", "gauge", "Requests that have a slot.", counts.running) +
       metric("requests_waiting", "gauge", "Requests that wait for a slot.", counts.waiting) +
       metric("steps_total", "counter", "Steps of the batch.", counts.steps) +

@@ -13,7 +13,8 @@ namespace smelt::server {
 /// Thread-safe.
 class TokenService {
  public:
-  /// `capacity`: the most tokens of a prompt and its answer. `vocabulary`: the number of token ids. The
+  /// `capacity`: the most tokens of a prompt and its answer, or of the source of an encoder-decoder.
+  /// `vocabulary`: the number of token ids. The
   /// references must outlive the service.
   TokenService(const cli::PromptText& texts, const ChatSource& chats, size_t capacity, int64_t vocabulary)
       : texts_(texts), chats_(chats), capacity_(capacity), vocabulary_(vocabulary) {}

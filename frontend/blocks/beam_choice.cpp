@@ -148,6 +148,16 @@ Candidates best_candidates(BlockBuilder& b, Value* sums) {
   return {best->result(0), beam, g.sub(index, g.mul(beam, words))};
 }
 
+BestTokens best_tokens(BlockBuilder& b, Value* logits) {
+  GraphBuilder& g = b.graph;
+  g.set_source("next.candidates");
+  Node* best = g.top_k(logits, kBeamCandidates);
+  const LogSum sum = log_sum(g, logits);
+  Value* scores = best->result(0);
+  for (Value* part : {sum.top, sum.log}) scores = g.sub(scores, g.broadcast(part, {0}, scores->shape()));
+  return {best->result(1), scores};
+}
+
 Value* fault_of_sums(GraphBuilder& g, Value* logits) { return log_sum(g, logits).log; }
 
 NextBeams leave_beams(BlockBuilder& b, const Candidates& found, Value* faults, const TokenChoice& choice,

@@ -87,6 +87,13 @@ struct Candidates {
 /// Returns the best candidates. `sums`, f32[sentences, beams * V], are the sums of log-probabilities of all
 /// continuations: each beam followed by each token.
 Candidates best_candidates(BlockBuilder& b, Value* sums);
+/// The most probable next tokens of each row, best first, [B, kBeamCandidates], and their log-probabilities.
+/// A vocabulary that is smaller has -1 and -infinity at the end.
+struct BestTokens {
+  Value *tokens, *log_probabilities;
+};
+/// Returns the best next tokens of each row by its logits, f32[B,V].
+BestTokens best_tokens(BlockBuilder& b, Value* logits);
 /// Returns one number per row, f32[sentences * beams]. The number is NaN if the log-probabilities of the row
 /// are NaN, so that no token can be chosen. Else it is any number that is not NaN.
 Value* fault_of_sums(GraphBuilder& g, Value* logits);

@@ -130,6 +130,10 @@ struct DecodePort {
   OutputBuffer buffer(std::span<float> memory) const {
     return {std::string(name), memory.data(), static_cast<int64_t>(memory.size_bytes())};
   }
+  /// Does the same for a port whose `dtype` is i32.
+  OutputBuffer buffer(std::span<int32_t> memory) const {
+    return {std::string(name), memory.data(), static_cast<int64_t>(memory.size_bytes())};
+  }
 };
 /// A state in the contract. `meaning` is a description for messages.
 struct DecodeState {

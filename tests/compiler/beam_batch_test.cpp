@@ -32,18 +32,23 @@ void PrintTo(const BeamCase& c, std::ostream* out) { *out << c.name; }
 #define SMELT_BEAM_BOTH SMELT_BEAM_SIZES R"(, "encoder": {"layers": 2, "heads": 4, "ffn": 31}})"
 #define SMELT_BEAM_GPT2 R"({"family": "gpt2", )" SMELT_BEAM_SIZES "}"
 #define SMELT_BEAM_LLAMA R"({"family": "llama", )" SMELT_BEAM_SIZES "}"
+#define SMELT_BEAM_BART \
+  R"({"family": "bart", "tokens": {"pad": 1, "decoder_start": 2, "eos": [2]}, )" SMELT_BEAM_BOTH
+#define SMELT_BEAM_MISTRAL R"({"family": "mistral", "attention": {"window": 6}, )" SMELT_BEAM_SIZES "}"
 constexpr BeamCase kBeamCases[] = {
-    {"bart", R"({"family": "bart", "tokens": {"pad": 1, "decoder_start": 2, "eos": [2]}, )" SMELT_BEAM_BOTH,
-     true},
+    {"bart", SMELT_BEAM_BART, true},
     {"t5", R"({"family": "t5", "tokens": {"pad": 0, "decoder_start": 0, "eos": [1]}, )" SMELT_BEAM_BOTH,
      true},
     {"gpt2", SMELT_BEAM_GPT2},
-    {"mistral_ring", R"({"family": "mistral", "attention": {"window": 6}, )" SMELT_BEAM_SIZES "}"},
+    {"mistral_ring", SMELT_BEAM_MISTRAL},
     {"gpt2_pages", SMELT_BEAM_GPT2, false, 36},
     {"llama_pages", SMELT_BEAM_LLAMA, false, 64},
     {"gpt2_chosen", SMELT_BEAM_GPT2, false, 36, true, 1},
     {"gpt2_mixed", SMELT_BEAM_GPT2, false, 36, true, 0, 24},
-    {"llama_mixed_ahead", SMELT_BEAM_LLAMA, false, 64, true, 1, 24}};
+    {"llama_mixed_ahead", SMELT_BEAM_LLAMA, false, 64, true, 1, 24},
+    {"bart_candidates", SMELT_BEAM_BART, true, 0, true},
+    {"gpt2_candidates", SMELT_BEAM_GPT2, false, 0, true},
+    {"mistral_ring_candidates", SMELT_BEAM_MISTRAL, false, 0, true}};
 
 std::unique_ptr<Session> beam_session(const BeamCase& beam, int64_t rows, bool for_batch) {
   CompileOptions options;
@@ -204,6 +209,27 @@ TEST(BeamBatch, RefusesByName) {
                        request.text = [](std::optional<int32_t>) { return std::string(); };
                      }),
              "stop texts");
+}
+
+/// A search goes on with new weights as other requests do, and its tokens have the versions.
+TEST(BeamBatch, GoesOnWithNewWeights) {
+  const auto session = beam_session(kBeamCases[2], 4, true), other = beam_session(kBeamCases[2], 4, true);
+  ContinuousBatch batch(*session);
+  Request request{.prompt = {1}, .options = {}};
+  request.options.max_new_tokens = 5, request.options.num_beams = 3;
+  const ContinuousBatch::Id first = batch.submit(request);
+  for (int i = 0; i < 2; ++i) batch.step();
+  batch.update_weights({.weights = copied_weights(*other), .version = 7});
+  const ContinuousBatch::Id second = batch.submit(request);
+  batch.step();
+  batch.update_weights({.weights = copied_weights(*other), .version = 9, .waits = true});
+  while (batch.step()) continue;
+  EXPECT_EQ(batch.counts().weights_version, 9U);
+  std::vector<uint64_t> versions;
+  for (const NewToken& token : batch.poll(first).beams.at(0).tokens)
+    versions.push_back(token.weights_version);
+  EXPECT_EQ(versions, (std::vector<uint64_t>{0, 0, 7, 7, 7}));
+  EXPECT_EQ(batch.poll(second).beams.at(0).tokens.at(0).weights_version, 9U);
 }
 
 TEST(BeamBatch, NeedsPagesForEachBeam) {

@@ -236,7 +236,7 @@ namespace {
 std::vector<std::string> page_entries(const BuildOptions& build) {
   std::vector<std::string> entries = {entry::copy_pages};
   const bool chooses = build.has_sampler.value_or(false);
-  if (chooses) entries.emplace_back(entry::begin_pages);
+  if (chooses) entries.insert(entries.end(), {entry::begin_pages, entry::beam_pages});
   if (chooses && build.step_tokens.value_or(0) > 0) {
     entries.emplace_back(build.tiles_prompts ? entry::tiled_pages : entry::mixed_pages);
     if (build.tiles_prompts) entries.insert(entries.end(), {entry::next_pages, entry::next_row});
@@ -256,8 +256,8 @@ std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& 
   std::vector<std::string> entries = {entry::decode, entry::reorder};
   if (reads_source) entries.insert(entries.end(), {entry::encode, entry::reorder_sources});
   if (chooses)
-    entries.insert(entries.end(),
-                   {entry::next, entry::next_beams, entry::next_guided, entry::next_beams_guided});
+    entries.insert(entries.end(), {entry::next, entry::next_beams, entry::next_guided,
+                                   entry::next_beams_guided, entry::decode_beams});
   return entries;
 }
 

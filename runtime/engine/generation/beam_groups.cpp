@@ -50,21 +50,26 @@ std::vector<size_t> BeamGroups::parents() const {
   return all;
 }
 
-/// Sets begins_, and returns the number of all running sequences.
-size_t BeamGroups::count_rows() {
+size_t BeamGroups::count_rows() const {
+  size_t rows = 0;
+  for_each_row([&](const std::vector<int32_t>&) { ++rows; });
+  return rows;
+}
+
+/// Sets begins_ before a step.
+void BeamGroups::note_begins() {
   size_t rows = 0;
   begins_.clear();
   for (const BeamSearch& group : groups_) {
     begins_.push_back(rows);
     rows += group.done() ? 0 : group.rows().size();
   }
-  return rows;
 }
 
 void BeamGroups::advance(std::span<const float> logits) {
-  const size_t rows = count_rows();
+  note_begins();
   if (groups_.size() == 1) return only().advance(logits);
-  const size_t vocabulary = logits.size() / rows;
+  const size_t vocabulary = logits.size() / count_rows();
   std::vector<int32_t> chosen;  // by the groups before
   for (BeamSearch& group : groups_) {
     const bool had_ended = group.done();
@@ -76,6 +81,11 @@ void BeamGroups::advance(std::span<const float> logits) {
     const std::vector<int32_t> more = choices_of(group, had_ended);
     chosen.insert(chosen.end(), more.begin(), more.end());
   }
+}
+
+void BeamGroups::advance(std::span<const RowCandidates> rows) {
+  note_begins();
+  only().advance(rows);
 }
 
 bool BeamGroups::done() const { return std::ranges::all_of(groups_, &BeamSearch::done); }

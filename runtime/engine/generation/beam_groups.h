@@ -3,6 +3,8 @@
 // tokens that earlier groups have chosen in the same step.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -21,12 +23,22 @@ class BeamGroups {
 
   /// Returns the running sequences of all groups that have not ended, group by group.
   std::vector<std::vector<int32_t>> rows() const;
+  /// Calls `visit` with each of these sequences.
+  template <typename Visit>
+  void for_each_row(Visit visit) const {
+    for (const BeamSearch& group : groups_)
+      if (!group.done()) std::ranges::for_each(group.rows(), std::ref(visit));
+  }
+  /// Returns the number of these sequences.
+  size_t count_rows() const;
   /// Returns, for each sequence of rows(), the index of the one that it continues in rows() before the last
   /// step. Requires: a step was made.
   std::vector<size_t> parents() const;
   /// Continues the search by one token. `logits` are those of the next token of each sequence of rows(),
   /// [rows, vocabulary]. Throws as BeamSearch::advance does.
   void advance(std::span<const float> logits);
+  /// Does the same by the candidates of each sequence. Requires: candidates_suffice(options).
+  void advance(std::span<const RowCandidates> rows);
   /// Returns whether all groups have ended.
   bool done() const;
   /// Returns the best finished sequences of all groups together, best first; at most `count`.
@@ -37,7 +49,7 @@ class BeamGroups {
   const BeamSearch& only() const { return groups_.front(); }
 
  private:
-  size_t count_rows();
+  void note_begins();
   std::vector<int32_t> choices_of(const BeamSearch& group, bool had_ended) const;
 
   std::unique_ptr<const GenerationOptions> of_a_group_;  // on the heap, because the searches refer to it

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <tuple>
+#include <utility>
 
 #include "runtime/base/error.h"
 #include "runtime/base/philox.h"
@@ -25,6 +26,14 @@ double gumbel(uint32_t seed, size_t step, size_t index, size_t place) {
   return -std::log(-std::log(u));
 }
 
+/// Returns memory for scores of all tokens, all of them kBanned. The caller must set them to kBanned again.
+/// All searches of a thread use the same memory, because it is as large as the vocabulary.
+std::span<double> scratch_scores(size_t vocabulary) {
+  thread_local std::vector<double> scores;
+  if (scores.size() < vocabulary) scores.resize(vocabulary, kBanned);
+  return std::span(scores).first(vocabulary);
+}
+
 }  // namespace
 
 int64_t kept_continuations(const GenerationOptions& options) {
@@ -41,6 +50,7 @@ BeamSearch::BeamSearch(const GenerationOptions& options, std::vector<int32_t> pr
       length_(prompt.size()),
       beams_(static_cast<size_t>(options.num_beams)),
       kept_(static_cast<size_t>(kept_continuations(options))),
+      considered_(static_cast<size_t>(considered_candidates(options))),
       rows_{std::move(prompt)},
       sums_{0},
       done_(options.max_new_tokens == 0) {}
@@ -107,6 +117,38 @@ void BeamSearch::append_candidates(size_t row, float sum, std::span<const double
     all.push_back({row, best.token, best.score, best.score});
 }
 
+/// Sets the scores of the candidates as the options change them. Tokens that are no candidates have the score
+/// kBanned, which no option raises, except those that are forced.
+void BeamSearch::score_candidates(size_t row, const RowCandidates& found, std::span<double> scores) const {
+  if (std::isnan(found.log_probabilities[0]))
+    fail_with(Status::numeric, "a logit of beam {} is NaN: no token can be chosen", row);
+  for (size_t i = 0; i < found.tokens.size(); ++i)
+    if (found.tokens[i] >= 0) scores[static_cast<size_t>(found.tokens[i])] = found.log_probabilities[i];
+  process_scores(options_, {rows_[row], prompt_length_, padding_, source_}, scores);
+}
+
+void BeamSearch::append_candidates(size_t row, const RowCandidates& found,
+                                   std::vector<Continuation>& all) const {
+  const std::span<double> scores = scratch_scores(found.vocabulary);
+  score_candidates(row, found, scores);
+  const auto append = [&](int32_t token) {
+    const double own = std::exchange(scores[static_cast<size_t>(token)], kBanned);
+    const float score = sums_[row] + static_cast<float>(own);
+    if (std::isfinite(score)) all.push_back({row, token, score, score});
+  };
+  for (const int32_t token : found.tokens)
+    if (token >= 0) append(token);
+  for (const int32_t token : options_.forced_eos_token_id) append(token);
+  if (options_.forced_bos_token_id) append(*options_.forced_bos_token_id);
+}
+
+void BeamSearch::advance(std::span<const RowCandidates> rows) {
+  std::vector<Continuation> all;
+  all.reserve(rows.size() * considered_);
+  for (size_t row = 0; row < rows_.size(); ++row) append_candidates(row, rows[row].first(considered_), all);
+  take(best_of(std::move(all)));
+}
+
 std::vector<Continuation> BeamSearch::best_continuations(std::span<const float> logits,
                                                          std::span<const int32_t> chosen_before) {
   const size_t vocabulary = logits.size() / rows_.size();
@@ -114,6 +156,10 @@ std::vector<Continuation> BeamSearch::best_continuations(std::span<const float> 
   for (size_t row = 0; row < rows_.size(); ++row)
     append_candidates(row, sums_[row],
                       next_scores(row, logits.subspan(row * vocabulary, vocabulary), chosen_before), all);
+  return best_of(std::move(all));
+}
+
+std::vector<Continuation> BeamSearch::best_of(std::vector<Continuation> all) const {
   if (all.empty()) fail_with(Status::numeric, "every logit is -infinity: no token can be chosen");
   const size_t count = std::min(kept_, all.size());
   std::ranges::partial_sort(all, all.begin() + static_cast<ptrdiff_t>(count), {},

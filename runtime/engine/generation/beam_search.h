@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/engine/generation/logits_processors.h"
+#include "runtime/engine/generation/row_candidates.h"
 
 namespace smelt {
 
@@ -46,6 +47,8 @@ class BeamSearch {
   /// [rows, vocabulary]. `chosen_before`: tokens that earlier groups of beams have chosen in this step.
   /// Throws Error (numeric) if a logit is NaN or no token can be chosen.
   void advance(std::span<const float> logits, std::span<const int32_t> chosen_before = {});
+  /// Does the same by the candidates of each sequence of rows(). Requires: candidates_suffice(options).
+  void advance(std::span<const RowCandidates> rows);
   /// Continues the search by one token with continuations that were computed elsewhere: the best kept() of
   /// them, or all if there are fewer, the best first.
   void take(std::vector<Continuation> best);
@@ -68,8 +71,13 @@ class BeamSearch {
                     std::vector<Continuation>& all) const;
   void append_candidates(size_t row, float sum, std::span<const double> scores,
                          std::vector<Continuation>& all) const;
+  void score_candidates(size_t row, const RowCandidates& found, std::span<double> scores) const;
+  /// Does the same by the candidates of the row.
+  void append_candidates(size_t row, const RowCandidates& found, std::vector<Continuation>& all) const;
   std::vector<Continuation> best_continuations(std::span<const float> logits,
                                                std::span<const int32_t> chosen_before);
+  /// Returns the best kept() of these continuations, the best first.
+  std::vector<Continuation> best_of(std::vector<Continuation> all) const;
   /// Returns whether max_new_tokens allows no token after the next one.
   bool is_last_token() const;
   bool ends(const Continuation& continuation) const;
@@ -95,7 +103,7 @@ class BeamSearch {
   const GenerationOptions& options_;
   std::vector<int32_t> source_;
   size_t index_, prompt_length_, padding_, length_;
-  size_t beams_, kept_;
+  size_t beams_, kept_, considered_;
   std::vector<std::vector<int32_t>> rows_;
   std::vector<size_t> parents_;
   std::vector<float> sums_;           // sums of log-probabilities, by row

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/engine/generation/row_candidates.h"
 #include "runtime/engine/serving/page_pool.h"
 #include "runtime/engine/serving/request.h"
 #include "runtime/plan/decode_interface.h"
@@ -22,7 +23,8 @@ inline constexpr int32_t kChosenToken = -1;
 
 /// Selects the host or the plan as the sampler of a row's next token, which follows the tokens that the row
 /// reads in a run. `none`: nothing is sampled, because the run does not read the last token of the prompt.
-enum class Sampling : uint8_t { host, plan, none };
+/// `candidates`: the host chooses among the candidates of the row, which the plan computes.
+enum class Sampling : uint8_t { host, plan, none, candidates };
 
 /// Tokens that a row reads in a run: one, or, if the rows mix, at least one.
 struct RowStep {
@@ -39,9 +41,10 @@ struct RowSource {
   std::span<const int32_t> tokens = {};
 };
 
-/// A copy of a row's tokens to another row. `begins`: row `to` is free before the copy.
+/// A copy of the first `length` tokens of a row, which are all that it has, to another row. `begins`: row
+/// `to` is free before the copy.
 struct RowCopy {
-  size_t from = 0, to = 0;
+  size_t from = 0, to = 0, length = 0;
   bool begins = false;
 };
 
@@ -77,6 +80,8 @@ class CacheRows {
   /// Returns whether each row has a source, which an encoder reads before the row's prompt. Such rows mix:
   /// one run reads one token of each row, of its prompt or a new one.
   virtual bool reads_sources() const { return false; }
+  /// Returns the most tokens of a source; 0 if rows have no sources.
+  virtual size_t source_capacity() const { return 0; }
   /// Throws Error if a row cannot have this source. Rows that have no sources accept an empty one alone.
   virtual void check_source(std::span<const int32_t> source) const;
   /// Reads the sources of rows that have begun, all in the same order as their rows. Requires:
@@ -102,9 +107,9 @@ class CacheRows {
   virtual void end(size_t /*row*/) {}
   /// Moves row `from`, of `length` tokens, to the free row `to`.
   virtual void move(size_t from, size_t to, size_t length) = 0;
-  /// Makes rows `to` the same as rows `from`, which have `length` tokens. Requires: the rows `to` are
-  /// different, and none of them is a row `from`.
-  virtual void copy(std::span<const RowCopy> copies, size_t length) = 0;
+  /// Makes rows `to` the same as rows `from`. Requires: the rows `to` are different, and none of them is a
+  /// row `from`.
+  virtual void copy(std::span<const RowCopy> copies) = 0;
   /// Lets later prompts use no keys and values that are in the caches now, because the weights have changed.
   /// Rows in use keep their own.
   virtual void forget_prefixes() {}
@@ -118,11 +123,17 @@ class CacheRows {
   /// Reads about `chunk` tokens, but at least one, of row 0's prompt, after the `past` tokens that the caches
   /// hold.
   virtual Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) = 0;
-  /// Reads the tokens of each step, and returns the logits after the last token of each step, [steps,
-  /// vocabulary]. Requires: rows are in increasing order; steps have different rows if consecutive_steps() is
+  /// Reads the tokens of each step, and returns the logits after the last token of each step except those
+  /// whose sampling is `candidates`, [steps, vocabulary]. If the host samples for no row, the result may be
+  /// empty. Requires: rows are in increasing order; steps have different rows if consecutive_steps() is
   /// 0. If rows are slots, only rows whose tokens are not needed may be missing: row 0 while it reads its
   /// prompt, and idle rows of beam searches.
   virtual std::span<const float> run(std::span<const RowStep> steps) = 0;
+  /// Returns whether steps of run() that read one token may have the sampling `candidates`.
+  virtual bool gives_candidates() const { return false; }
+  /// Returns the candidates of the step with this index among those steps of the last run() whose sampling is
+  /// `candidates`. They are valid until the next run.
+  virtual RowCandidates candidates(size_t /*index*/) const { return {}; }
   /// Warm-up: if the device captures runs as graphs, executes run() once with every number of rows and tokens
   /// that may occur later. Requires: no row is in use.
   virtual void prepare() {}

@@ -7,6 +7,7 @@
 #include "runtime/base/error.h"
 #include "runtime/engine/generation/loop_choice.h"
 #include "runtime/engine/generation/loop_inputs.h"
+#include "runtime/engine/generation/prompt_lengths.h"
 #include "runtime/engine/generation/run_ahead.h"
 
 namespace smelt {
@@ -30,7 +31,9 @@ ChoosingRows::ChoosingRows(Session& session, const DecodeInterface& decode, bool
       slots_(slots()),
       plain_(slots()),
       bias_(static_cast<size_t>(vocabulary())),
-      penalties_(bias_.size()) {
+      penalties_(bias_.size()),
+      has_beams_(session.has_entry(entry::beam_pages)),
+      candidates_(vocabulary()) {
   std::iota(slots_.begin(), slots_.end(), size_t{0});
   chosen_.forget_all();
 }
@@ -112,8 +115,32 @@ void ChoosingRows::start(std::span<const RowStep> steps) {
   session_.repeat(entry_for(steps), inputs.tensors, 1);
 }
 
-/// The logits of padding come last.
 std::span<const float> ChoosingRows::run(std::span<const RowStep> steps) {
+  std::vector<RowStep> beams, others;
+  for (const RowStep& step : steps) (step.sampling == Sampling::candidates ? beams : others).push_back(step);
+  const std::span<const float> logits = run_others(others);
+  if (!beams.empty()) run_beams(beams);
+  return logits;
+}
+
+/// Rows of padding have no slot.
+void ChoosingRows::run_beams(std::span<const RowStep> steps) {
+  StepInputs read = inputs_of(steps);
+  const size_t rows = pads_runs() ? padded_size(steps.size(), slots()) : steps.size();
+  std::vector<int32_t> slots(rows, -1);
+  for (size_t i = 0; i < steps.size(); ++i) slots[i] = static_cast<int32_t>(slots_[steps[i].row]);
+  read.tokens.resize(rows, 0), read.pages.resize(rows * row_pages(), 0), read.past.resize(rows, 0);
+  std::vector<InputTensor> inputs = read.tensors();
+  inputs.push_back(port::slots.tensor({static_cast<int64_t>(rows)}, slots.data()));
+  session_.run(entry::beam_pages, inputs, candidates_.buffers(rows));
+}
+
+/// The logits of padding come last.
+std::span<const float> ChoosingRows::run_others(std::span<const RowStep> steps) {
+  if (std::ranges::count(steps, Sampling::host, &RowStep::sampling) == 0) {
+    if (!steps.empty()) start(steps);
+    return {};
+  }
   const RunInputs inputs = inputs_for(steps);
   const auto rows = static_cast<size_t>(inputs.tensors.back().shape[0]);
   return PageRows::run(entry_for(steps), inputs.tensors, rows)

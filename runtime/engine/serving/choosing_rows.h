@@ -10,6 +10,7 @@
 
 #include "runtime/engine/generation/chosen_tokens.h"
 #include "runtime/engine/generation/loop_inputs.h"
+#include "runtime/engine/serving/candidate_outputs.h"
 #include "runtime/engine/serving/page_rows.h"
 
 namespace smelt {
@@ -27,8 +28,11 @@ class ChoosingRows : public PageRows {
   size_t consecutive_steps() const override { return 0; }
   void move(size_t from, size_t to, size_t length) override;
   void forget() override;
-  /// Does the same as PageRows::run, and samples the next token of each step that has a request.
+  /// Does the same as PageRows::run, and samples the next token of each step that has a request. Steps with
+  /// candidates are a run of their own, of the entry beam_pages.
   std::span<const float> run(std::span<const RowStep> steps) override;
+  bool gives_candidates() const override { return has_beams_; }
+  RowCandidates candidates(size_t index) const override { return candidates_.row(index); }
 
   /// Sets the biases and penalties of a row, before the first run that samples a token for it. `tokens` are
   /// the tokens of the row up to now.
@@ -73,10 +77,15 @@ class ChoosingRows : public PageRows {
   const char* entry_;
 
  private:
+  std::span<const float> run_others(std::span<const RowStep> steps);
+  void run_beams(std::span<const RowStep> steps);
+
   ChosenTokens chosen_;
   std::vector<size_t> slots_;  // by row
   std::vector<bool> plain_;    // by slot: its biases and penalties in the states have no effect
   std::vector<float> bias_, penalties_;
+  bool has_beams_;  // the plan has the entry beam_pages
+  CandidateOutputs candidates_;
 };
 
 }  // namespace smelt

@@ -1,6 +1,7 @@
 #include "runtime/engine/serving/continuous_batch.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -245,26 +246,25 @@ void ContinuousBatch::read_chunk() {
   counts_.new_tokens += sequence.take(read.logits);
 }
 
-/// Lets the beam searches that have chosen their sequences continue with these.
+/// Lets the beam searches that have chosen their sequences continue with these. All copies of caches are made
+/// together.
 void ContinuousBatch::continue_beams() {
+  std::vector<RunningBeams::Copy> copies;
   for (size_t row = 0; row < running_.size(); ++row) {
-    const Sequence sequence = running_[row];
-    RunningBeams* const beams = sequence->beams();
-    if (!beams || !beams->has_chosen()) continue;
-    if (beams->ended()) continue;
-    copy_rows(beams->go_on([&](Sequence added) { running_.push_back(std::move(added)); }));
+    RunningBeams* const beams = running_[row]->beams();
+    if (!beams || !beams->has_chosen() || beams->ended()) continue;
+    beams->go_on([&](Sequence added) { running_.push_back(std::move(added)); }, copies);
   }
+  if (!copies.empty()) copy_rows(copies);
 }
 
 void ContinuousBatch::copy_rows(std::span<const RunningBeams::Copy> copies) {
-  if (copies.empty()) return;
-  const auto row_of = [&](const BeamRow* row) {
-    return static_cast<size_t>(std::ranges::find(running_, row, &Sequence::get) - running_.begin());
-  };
-  std::vector<RowCopy> rows;
+  std::unordered_map<const RunningSequence*, size_t> rows;
+  for (size_t row = 0; row < running_.size(); ++row) rows.emplace(running_[row].get(), row);
+  std::vector<RowCopy> all;
   for (const RunningBeams::Copy& copy : copies)
-    rows.push_back({row_of(copy.from), row_of(copy.to), copy.begins});
-  rows_->copy(rows, copies[0].length);
+    all.push_back({rows.at(copy.from), rows.at(copy.to), copy.length, copy.begins});
+  rows_->copy(all);
 }
 
 /// Removes ended requests from the last slot on, so that the request that moves into a place has not ended. A
@@ -369,7 +369,7 @@ void ContinuousBatch::apply(const WeightUpdate& update) {
 ContinuousBatchCounts ContinuousBatch::counts() const {
   ContinuousBatchCounts counts = counts_;
   counts.slots = options_.slots, counts.running = running_requests(), counts.waiting = waiting_.size();
-  counts.pages = rows_->pages();
+  counts.used_slots = running_.size(), counts.pages = rows_->pages();
   return counts;
 }
 

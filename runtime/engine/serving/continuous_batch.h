@@ -90,6 +90,9 @@ class ContinuousBatch : public RequestBatch {
 
   int64_t vocabulary() const override { return rows_->vocabulary(); }
   size_t capacity() const override { return rows_->capacity(); }
+  size_t prompt_capacity() const override {
+    return rows_->reads_sources() ? rows_->source_capacity() : capacity();
+  }
   void check(const Request& request) const override;
   size_t most_requests() const override { return options_.slots + options_.most_waiting; }
   void require_room(size_t requests) const override;

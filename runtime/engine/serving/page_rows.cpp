@@ -99,18 +99,25 @@ void PageRows::share_pages(size_t from, size_t to, size_t pages) {
 }
 
 /// A row has as many reserved pages as before, less those that it shares, so there are enough.
-void PageRows::copy(std::span<const RowCopy> copies, size_t length) {
+void PageRows::copy(std::span<const RowCopy> copies) {
   std::vector<int32_t> from, to;
   for (const RowCopy& each : copies) {
     Row &source = rows_[each.from], &target = rows_[each.to];
     if (each.begins) target.most = source.most, source.of_copies -= source.most;
     free_pages(each.to);
-    share_pages(each.from, each.to, length / kPage);
-    if (length % kPage == 0) continue;
-    hold(each.to, length);
-    from.push_back(list(each.from)[length / kPage]), to.push_back(list(each.to)[length / kPage]);
+    const size_t full = each.length / kPage;
+    share_pages(each.from, each.to, full);
+    if (each.length % kPage == 0) continue;
+    hold(each.to, each.length);
+    from.push_back(list(each.from)[full]), to.push_back(list(each.to)[full]);
   }
-  if (from.empty()) return;
+  if (!from.empty()) copy_pages(std::move(from), std::move(to));
+}
+
+/// If runs have one of a few sizes, the last copy is repeated.
+void PageRows::copy_pages(std::vector<int32_t> from, std::vector<int32_t> to) {
+  const size_t count = captures_ ? padded_size(from.size(), slots_) : from.size();
+  from.resize(count, from.back()), to.resize(count, to.back());
   const InputTensor inputs[] = {port::from_pages.tensor({std::ssize(from)}, from.data()),
                                 port::to_pages.tensor({std::ssize(to)}, to.data())};
   session_.run(entry::copy_pages, inputs, {});

@@ -20,7 +20,7 @@ class PageRows : public CacheRows {
   bool has_room(std::span<const int32_t> prompt, size_t tokens, size_t rows) const override;
   size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens, size_t rows) override;
   /// Rows share the full pages, and copy the last one.
-  void copy(std::span<const RowCopy> copies, size_t length) override;
+  void copy(std::span<const RowCopy> copies) override;
   void end(size_t row) override;
   void move(size_t from, size_t to, size_t length) override;
   void forget_prefixes() override;
@@ -75,6 +75,8 @@ class PageRows : public CacheRows {
   Found find(std::span<const int32_t> prompt, const Take& take) const;
   void free_pages(size_t row);
   void share_pages(size_t from, size_t to, size_t pages);
+  /// Copies the contents of pages `from` to pages `to`.
+  void copy_pages(std::vector<int32_t> from, std::vector<int32_t> to);
   size_t run_length(size_t past, size_t length, size_t chunk) const;
   void read_run(std::span<const int32_t> prompt, size_t past, size_t length, size_t padded);
   int32_t* list(size_t row) { return table_.data() + row * width_; }

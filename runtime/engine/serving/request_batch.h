@@ -15,6 +15,7 @@ namespace smelt {
 /// drafts and caches are 0 if the batch generates nothing.
 struct ContinuousBatchCounts {
   size_t slots = 0, running = 0, waiting = 0;
+  size_t used_slots = 0;  // those of running requests: a beam search has one for each of its present rows
   uint64_t steps = 0, prompt_tokens = 0, new_tokens = 0;
   uint64_t padding_tokens = 0;  // read in addition to prompt_tokens, because rows of a run are equally long
   uint64_t plan_tokens = 0;     // new tokens that the plan has sampled
@@ -39,6 +40,8 @@ class RequestBatch {
   virtual int64_t vocabulary() const = 0;
   /// Returns the most tokens of a request; of one that generates, without its last new token.
   virtual size_t capacity() const = 0;
+  /// Returns the most tokens of a prompt; of an encoder-decoder, these are the tokens of a source.
+  virtual size_t prompt_capacity() const { return capacity(); }
 
   /// Throws Error naming the fault if the request can never run. May be called from any thread at any time.
   virtual void check(const Request& request) const = 0;

@@ -8,6 +8,10 @@ namespace smelt {
 
 size_t BeamRow::take(std::span<const float> logits) { return beams_->take(*this, logits); }
 
+size_t BeamRow::take(const RowCandidates& found) { return beams_->take(*this, found); }
+
+bool BeamRow::takes_candidates() const { return beams_->takes_candidates(); }
+
 void BeamRow::end_found(std::vector<Progress> found) {
   end(Finish::stop);
   news_.beams = std::move(found);
@@ -15,7 +19,8 @@ void BeamRow::end_found(std::vector<Progress> found) {
 
 RunningBeams::RunningBeams(const Request& request)
     : search_(request.options, request.prompt, 0, {request.input().begin(), request.input().end()},
-              request.index) {}
+              request.index),
+      takes_candidates_(candidates_suffice(request.options)) {}
 
 std::shared_ptr<BeamRow> RunningBeams::first_row(Request request, uint64_t number) {
   auto row = std::make_shared<BeamRow>(std::move(request), number, shared_from_this(), true);
@@ -33,10 +38,24 @@ std::shared_ptr<BeamRow> RunningBeams::new_row() {
   return row;
 }
 
+size_t RunningBeams::index_of(const BeamRow& row) const {
+  return static_cast<size_t>(std::ranges::find(active_, &row) - active_.begin());
+}
+
 size_t RunningBeams::take(const BeamRow& row, std::span<const float> logits) {
   logits_.resize(active_.size() * logits.size());
-  const auto index = static_cast<size_t>(std::ranges::find(active_, &row) - active_.begin());
-  std::ranges::copy(logits, logits_.begin() + static_cast<ptrdiff_t>(index * logits.size()));
+  std::ranges::copy(logits, logits_.begin() + static_cast<ptrdiff_t>(index_of(row) * logits.size()));
+  return count_taken();
+}
+
+size_t RunningBeams::take(const BeamRow& row, const RowCandidates& found) {
+  candidates_.resize(active_.size());
+  candidates_[index_of(row)] = found;
+  return count_taken();
+}
+
+/// Chooses if all rows have given what the search needs of them. Returns the number of tokens chosen.
+size_t RunningBeams::count_taken() {
   if (++taken_ < active_.size()) return 0;
   taken_ = 0;
   try {
@@ -48,15 +67,22 @@ size_t RunningBeams::take(const BeamRow& row, std::span<const float> logits) {
   return active_.size();
 }
 
-/// Before the first step each group of beams has a sequence, and all of them are the prompt, which has one
-/// row.
 void RunningBeams::choose() {
-  const size_t words = logits_.size() / active_.size();
-  for (size_t row = active_.size(); row < search_.rows().size(); ++row)
-    logits_.insert(logits_.end(), logits_.begin(), logits_.begin() + static_cast<ptrdiff_t>(words));
-  search_.advance(logits_);
+  if (candidates_.empty())
+    choose_by_logits();
+  else
+    search_.advance(std::exchange(candidates_, {}));
   versions_.push_back(first_->weights_version());
   has_chosen_ = true;
+}
+
+/// Before the first step each group of beams has a sequence, and all of them are the prompt, which has one
+/// row.
+void RunningBeams::choose_by_logits() {
+  const size_t words = logits_.size() / active_.size();
+  for (size_t row = active_.size(); row < search_.count_rows(); ++row)
+    logits_.insert(logits_.end(), logits_.begin(), logits_.begin() + static_cast<ptrdiff_t>(words));
+  search_.advance(logits_);
 }
 
 /// Returns the index in active_ of the row that each sequence continues by one token.
@@ -76,10 +102,9 @@ std::vector<BeamRow*> RunningBeams::leave_free(std::span<const size_t> parents) 
 
 /// The first sequence that continues a row stays in it. Each other one gets a free row. A new row that gets
 /// none begins as a copy, too, and is idle.
-std::vector<RunningBeams::Copy> RunningBeams::reorder() {
+void RunningBeams::reorder(std::vector<Copy>& copies) {
   const std::vector<size_t> parents = this->parents();
   std::vector<BeamRow*> free = leave_free(parents), next;
-  std::vector<Copy> copies;
   const size_t held = active_[0]->held();
   const auto copy = [&](BeamRow* from, BeamRow* to) { copies.push_back({from, to, held, to->held() == 0}); };
   for (size_t i = 0; i < parents.size(); ++i) {
@@ -93,10 +118,9 @@ std::vector<RunningBeams::Copy> RunningBeams::reorder() {
     if (row->held() == 0) copy(active_[0], row);
     row->rest();
   }
-  std::vector<std::vector<int32_t>> sequences = search_.rows();
-  for (size_t i = 0; i < sequences.size(); ++i) next[i]->go_on(std::move(sequences[i]), held);
+  search_.for_each_row(
+      [&, i = size_t{0}](const std::vector<int32_t>& tokens) mutable { next[i++]->go_on(tokens, held); });
   active_ = std::move(next), idle_ = std::move(free);
-  return copies;
 }
 
 /// An end token is no text.

@@ -24,11 +24,14 @@ class BeamRow : public RunningSequence {
   BeamRow(Request request, uint64_t number, std::shared_ptr<RunningBeams> beams, bool is_first)
       : RunningSequence(std::move(request), number), beams_(std::move(beams)), is_first_(is_first) {}
 
+  using RunningSequence::take;
   size_t take(std::span<const float> logits) override;
+  size_t take(const RowCandidates& found) override;
+  bool takes_candidates() const override;
   RunningBeams* beams() override { return beams_.get(); }
   bool is_request() const override { return is_first_; }
   /// Makes the row the sequence `tokens`, of which the caches hold `held` tokens.
-  void go_on(std::vector<int32_t> tokens, size_t held) { tokens_ = std::move(tokens), held_ = held; }
+  void go_on(const std::vector<int32_t>& tokens, size_t held) { tokens_ = tokens, held_ = held; }
   /// Makes the row idle.
   void rest() { held_ = tokens_.size(); }
   /// Ends the request with these results, the best first.
@@ -53,6 +56,9 @@ class RunningBeams : public std::enable_shared_from_this<RunningBeams> {
   /// the sequences that continue. An error ends the request as `failed`. Returns the number of tokens that
   /// were chosen.
   size_t take(const BeamRow& row, std::span<const float> logits);
+  /// Does the same with the candidates of the row. Requires: takes_candidates().
+  size_t take(const BeamRow& row, const RowCandidates& found);
+  bool takes_candidates() const { return takes_candidates_; }
   /// Returns whether the search has chosen since the last call of go_on().
   bool has_chosen() const { return has_chosen_; }
 
@@ -64,34 +70,39 @@ class RunningBeams : public std::enable_shared_from_this<RunningBeams> {
     bool begins;
   };
   /// Lets the rows continue as the search has chosen, or ends the request if the search has ended. In the
-  /// first call, `add_row` is called with each new row, which must get the next row of the batch. Returns the
-  /// copies of caches that the next step needs. None of them writes to a row that another one reads.
-  /// Requires: has_chosen().
+  /// first call, `add_row` is called with each new row, which must get the next row of the batch. Appends the
+  /// copies of caches that the next step needs to `copies`. None of them writes to a row that another one
+  /// reads. Requires: has_chosen().
   template <typename AddRow>
-  std::vector<Copy> go_on(const AddRow& add_row) {
+  void go_on(const AddRow& add_row, std::vector<Copy>& copies) {
     has_chosen_ = false;
-    if (search_.done()) return finish(), std::vector<Copy>();
+    if (search_.done()) return finish();
     while (rows_to_come() > 0) add_row(new_row());
-    return reorder();
+    reorder(copies);
   }
   /// Ends the other rows if the first one has ended.
   void end_rows();
 
  private:
   std::shared_ptr<BeamRow> new_row();
+  size_t index_of(const BeamRow& row) const;
+  size_t count_taken();
   void choose();
+  void choose_by_logits();
   std::vector<size_t> parents() const;
   std::vector<BeamRow*> leave_free(std::span<const size_t> parents);
-  std::vector<Copy> reorder();
+  void reorder(std::vector<Copy>& copies);
   void finish();
   Progress result_of(const Hypothesis& found) const;
 
   BeamGroups search_;
-  BeamRow* first_ = nullptr;             // the batch owns the rows
-  std::vector<BeamRow*> active_, idle_;  // active_: by running sequence of the search
-  std::vector<float> logits_;            // of active_, [rows, vocabulary]
-  size_t taken_ = 0;                     // rows of which logits_ has the logits
-  std::vector<uint64_t> versions_;       // of the weights that computed each new token
+  bool takes_candidates_;
+  BeamRow* first_ = nullptr;               // the batch owns the rows
+  std::vector<BeamRow*> active_, idle_;    // active_: by running sequence of the search
+  std::vector<float> logits_;              // of active_, [rows, vocabulary]
+  std::vector<RowCandidates> candidates_;  // of active_; empty if logits_ has the logits instead
+  size_t taken_ = 0;                       // rows of active_ that these have
+  std::vector<uint64_t> versions_;         // of the weights that computed each new token
   bool has_chosen_ = false;
 };
 

@@ -11,6 +11,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/engine/generation/chosen_tokens.h"
+#include "runtime/engine/generation/row_candidates.h"
 #include "runtime/engine/serving/drafts.h"
 #include "runtime/engine/serving/request.h"
 #include "runtime/engine/serving/stop_strings.h"
@@ -97,6 +98,10 @@ class RunningSequence {
   /// otherwise samples the token, as the options specify. An error, such as a NaN, ends the sequence as
   /// `failed`. Returns the number of tokens that were sampled.
   virtual size_t take(std::span<const float> logits);
+  /// Returns whether the caller may pass candidates to take() instead of logits.
+  virtual bool takes_candidates() const { return false; }
+  /// Takes the candidates of the next token, as the function above takes its logits.
+  virtual size_t take(const RowCandidates& /*found*/) { return 0; }
   /// Adds a token that the plan has sampled.
   void take(const ChosenTokens::Token& token);
   /// Ends the sequence.

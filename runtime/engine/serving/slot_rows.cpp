@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "runtime/engine/generation/prompt_lengths.h"
+#include "runtime/plan/device_kind.h"
 
 namespace smelt {
 
@@ -11,45 +13,87 @@ SlotRows::SlotRows(Session& session, const DecodeInterface& decode)
     : CacheRows(decode),
       session_(session),
       bounds_(session.plan(), decode),
-      ids_(decode.reads_source ? port::decoder_input_ids : port::input_ids) {}
+      ids_(decode.reads_source ? port::decoder_input_ids : port::input_ids),
+      has_beams_(session.has_entry(entry::decode_beams)),
+      pads_(device_kind(session.plan().target).captures_runs),
+      places_(slots_, capacity_),
+      held_(slots_),
+      candidates_(vocabulary_) {}
 
 /// Reads a chunk. The division of a prompt depends on its length and `chunk` alone.
 CacheRows::Read SlotRows::read(std::span<const int32_t> prompt, size_t past, size_t chunk) {
   const auto tokens = prompt.subspan(past, std::min({prompt.size() - past, chunk, bounds_.longest_run(1)}));
   const std::span<const float> logits = read_run(tokens, past);
-  read_ = past + tokens.size();
+  held_[0] = past + tokens.size();
   return {tokens.size(), past + tokens.size() == prompt.size() ? logits : std::span<const float>{}};
 }
 
-size_t SlotRows::begin(size_t /*row*/, std::span<const int32_t> /*prompt*/, size_t /*tokens*/,
-                       size_t /*rows*/) {
-  return read_ = 0;
+size_t SlotRows::begin(size_t row, std::span<const int32_t> /*prompt*/, size_t /*tokens*/, size_t /*rows*/) {
+  end(row);
+  return 0;
 }
 
-/// Rows that are missing read a token, too. In row 0, the next chunk of its prompt overwrites it.
+void SlotRows::end(size_t row) {
+  held_[row] = 0;
+  places_.reset(row);
+}
+
+void SlotRows::forget() {
+  for (size_t row = 0; row < slots_; ++row) end(row);
+}
+
+/// Rows that are missing, and padding, read a token, too. It is written after the tokens that the row's slot
+/// has, where no row reads it, and the row's own next token overwrites it.
 std::span<const float> SlotRows::run(std::span<const RowStep> steps) {
-  std::vector<int32_t> tokens(steps.back().row + 1, 0), past(tokens.size(), 0);
-  past[0] = static_cast<int32_t>(std::min(read_, capacity_ - 1));
+  const size_t own = steps.back().row + 1, rows = pads_ ? padded_size(own, slots_) : own;
+  std::vector<int32_t> tokens(rows, 0), past;
+  for (size_t row = 0; row < rows; ++row)
+    past.push_back(static_cast<int32_t>(std::min(held_[row], capacity_ - 1)));
   for (const RowStep& step : steps) {
     tokens[step.row] = step.tokens[0];
     past[step.row] = static_cast<int32_t>(step.past);
+    held_[step.row] = step.past + 1;
   }
-  const auto rows = std::ssize(past);
-  const InputTensor inputs[] = {ids_.tensor({rows, 1}, tokens.data()),
-                                port::past_length.tensor({rows}, past.data())};
-  decode(inputs);
+  const auto count = static_cast<int64_t>(rows);
+  std::vector<InputTensor> inputs = {ids_.tensor({count, 1}, tokens.data()),
+                                     port::past_length.tensor({count}, past.data())};
+  if (places_.share() || std::ranges::count(steps, Sampling::candidates, &RowStep::sampling) > 0)
+    decode_beams(std::move(inputs), steps);
+  else
+    decode(inputs);
   return logits_of(steps);
 }
 
-/// Returns the logits of these rows, one after the other.
-std::span<const float> SlotRows::logits_of(std::span<const RowStep> steps) {
-  const auto words = static_cast<ptrdiff_t>(vocabulary_);
-  const auto first = logits_.begin() + static_cast<ptrdiff_t>(steps[0].row) * words;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const auto at = static_cast<ptrdiff_t>(i), from = static_cast<ptrdiff_t>(steps[i].row - steps[0].row);
-    if (from != at) std::copy_n(first + from * words, words, first + at * words);
+void SlotRows::decode_beams(std::vector<InputTensor> inputs, std::span<const RowStep> steps) {
+  const int64_t rows = inputs[0].shape[0];
+  inputs.push_back(port::place_rows.tensor({rows, static_cast<int64_t>(capacity_)},
+                                           places_.first(static_cast<size_t>(rows)).data()));
+  candidate_rows_.clear();
+  for (const RowStep& step : steps)
+    if (step.sampling == Sampling::candidates) candidate_rows_.push_back(step.row);
+  std::vector<OutputBuffer> outputs = candidates_.buffers(static_cast<size_t>(rows));
+  if (candidate_rows_.size() < steps.size()) {
+    logits_.resize(static_cast<size_t>(rows * vocabulary_));
+    outputs.push_back(port::logits.buffer(logits_));
   }
-  return {first, static_cast<size_t>(words) * steps.size()};
+  session_.run(entry::decode_beams, inputs, outputs);
+}
+
+/// Returns the logits of the rows that have no candidates, one after the other.
+std::span<const float> SlotRows::logits_of(std::span<const RowStep> steps) {
+  const auto words = static_cast<size_t>(vocabulary_);
+  const auto wants = [](const RowStep& step) { return step.sampling != Sampling::candidates; };
+  const auto begin = std::ranges::find_if(steps, wants);
+  if (begin == steps.end()) return {};
+  const std::span<float> all = std::span(logits_).subspan(begin->row * words);
+  size_t count = 0;
+  for (const RowStep& step : steps) {
+    if (!wants(step)) continue;
+    const size_t from = step.row - begin->row;
+    if (from != count) std::ranges::copy(all.subspan(from * words, words), all.data() + count * words);
+    ++count;
+  }
+  return all.first(count * words);
 }
 
 /// Reads tokens of row 0. Padding is written to positions that the next tokens overwrite.
@@ -87,16 +131,22 @@ void SlotRows::copy_tokens(std::span<const int32_t> from, std::span<const int32_
   copy_rows(entry::reorder, from, to, std::min(capacity_, (length + kStep - 1) / kStep * kStep));
 }
 
-void SlotRows::copy(std::span<const RowCopy> copies, size_t length) {
+void SlotRows::copy(std::span<const RowCopy> copies) {
   std::vector<int32_t> from, to;
-  for (const RowCopy& each : copies)
+  size_t longest = 0;
+  for (const RowCopy& each : copies) {
     from.push_back(static_cast<int32_t>(each.from)), to.push_back(static_cast<int32_t>(each.to));
-  copy_tokens(from, to, length);
+    longest = std::max(longest, each.length), held_[each.to] = each.length;
+    if (has_beams_) places_.copy(each.from, each.to, each.length);
+  }
+  if (!has_beams_) copy_tokens(from, to, longest);
 }
 
 void SlotRows::move(size_t from, size_t to, size_t length) {
   const auto source = static_cast<int32_t>(from), target = static_cast<int32_t>(to);
   copy_tokens({&source, 1}, {&target, 1}, length);
+  held_[to] = std::exchange(held_[from], 0);
+  places_.move(from, to);
 }
 
 }  // namespace smelt

@@ -4,6 +4,8 @@
 
 #include "runtime/engine/generation/cache_bounds.h"
 #include "runtime/engine/serving/cache_rows.h"
+#include "runtime/engine/serving/candidate_outputs.h"
+#include "runtime/engine/serving/place_rows.h"
 
 namespace smelt {
 
@@ -12,10 +14,16 @@ class SlotRows : public CacheRows {
   SlotRows(Session& session, const DecodeInterface& decode);
 
   void move(size_t from, size_t to, size_t length) override;
-  void copy(std::span<const RowCopy> copies, size_t length) override;
+  /// If the plan has the entry decode_beams, the rows `to` read the tokens in the slots of the rows `from`.
+  /// Otherwise the tokens are copied.
+  void copy(std::span<const RowCopy> copies) override;
   Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) override;
   size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens, size_t rows) override;
+  void end(size_t row) override;
+  void forget() override;
   std::span<const float> run(std::span<const RowStep> steps) override;
+  bool gives_candidates() const override { return has_beams_; }
+  RowCandidates candidates(size_t index) const override { return candidates_.row(candidate_rows_[index]); }
 
  protected:
   /// Copies the first `length` tokens of rows `from` to rows `to`, by the entry `reorder`. The rows `to` are
@@ -34,10 +42,17 @@ class SlotRows : public CacheRows {
   std::span<const float> logits_of(std::span<const RowStep> steps);
   /// Runs the entry `decode`, and returns its logits.
   std::span<const float> decode(std::span<const InputTensor> inputs);
+  /// Runs the entry `decode_beams`, and keeps the candidates, and the logits if a step needs them.
+  void decode_beams(std::vector<InputTensor> inputs, std::span<const RowStep> steps);
 
   const DecodePort& ids_;  // the input of tokens
-  size_t read_ = 0;        // number of tokens of the prompt in row 0 that are in the caches
+  bool has_beams_;         // the plan has the entry decode_beams
+  bool pads_;              // runs have one of a few numbers of rows
+  PlaceRows places_;
+  std::vector<size_t> held_;  // by row: tokens in the caches
   std::vector<float> logits_;
+  CandidateOutputs candidates_;
+  std::vector<size_t> candidate_rows_;  // rows of the last run that have candidates
 };
 
 }  // namespace smelt

@@ -77,8 +77,8 @@ void SourceRows::move(size_t from, size_t to, size_t length) {
   copy_rows(entry::reorder_sources, {&source, 1}, {&target, 1}, source_capacity_);
 }
 
-void SourceRows::copy(std::span<const RowCopy> copies, size_t length) {
-  SlotRows::copy(copies, length);
+void SourceRows::copy(std::span<const RowCopy> copies) {
+  SlotRows::copy(copies);
   std::vector<int32_t> from, to;
   for (const RowCopy& each : copies)
     if (each.begins)

@@ -16,6 +16,7 @@ class SourceRows : public SlotRows {
   SourceRows(Session& session, const DecodeInterface& decode);
 
   bool reads_sources() const override { return true; }
+  size_t source_capacity() const override { return source_capacity_; }
   void check_source(std::span<const int32_t> source) const override;
   /// On a CPU, each source is a run of its own, so that its result has the same bits as alone. On a GPU,
   /// sources are padded to a common length and share runs.
@@ -23,7 +24,7 @@ class SourceRows : public SlotRows {
   size_t mixed_tokens() const override { return slots_; }
   void move(size_t from, size_t to, size_t length) override;
   /// Rows that begin get the source, too; others have it.
-  void copy(std::span<const RowCopy> copies, size_t length) override;
+  void copy(std::span<const RowCopy> copies) override;
 
  private:
   size_t rows_per_run(size_t length) const;

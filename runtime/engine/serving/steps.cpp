@@ -20,13 +20,22 @@ bool Steps::has(const Sequence& sequence) const {
   });
 }
 
+/// Returns how the host gets the next token of a row that reads one token.
+Sampling Steps::host_sampling(const CacheRows& rows, const RunningSequence& sequence) {
+  return rows.gives_candidates() && sequence.takes_candidates() ? Sampling::candidates : Sampling::host;
+}
+
 /// Returns the read of one more token of a row. Unless rows mix, the host has sampled the first token after
 /// the prompt.
 RowStep Steps::next_token(RunningSequence& sequence, size_t row) {
   const size_t past = sequence.held();
   const Request& request = sequence.request();
   if (!sequence.plan_chooses())
-    return {.row = row, .tokens = sequence.unread().first(1), .past = past, .request = &request};
+    return {.row = row,
+            .tokens = sequence.unread().first(1),
+            .past = past,
+            .sampling = host_sampling(rows_, sequence),
+            .request = &request};
   const bool host_has_token = past == sequence.prompt().size() && rows_.mixed_tokens() == 0;
   if (host_has_token) rows_.choosing()->begin_choice(row, sequence.tokens(), request.options);
   static constexpr int32_t kChosen[] = {kChosenToken};
@@ -54,6 +63,7 @@ void Steps::add_prompts(std::vector<RowStep>& reads) {
     const bool is_end = tokens.size() == rest.size();
     const Sampling sampling = !is_end                   ? Sampling::none
                               : sequence.plan_chooses() ? Sampling::plan
+                              : rows_.reads_sources()   ? host_sampling(rows_, sequence)
                                                         : Sampling::host;
     if (sampling == Sampling::plan)
       rows_.choosing()->begin_choice(row, sequence.prompt(), sequence.request().options);
@@ -171,7 +181,10 @@ bool Steps::start_step() {
     const size_t slot = rows_.choosing() ? rows_.choosing()->slot(read.row) : read.row;
     step.rows.push_back({sequence, slot, sequence->held(), read.sampling, read.tokens.back()});
   }
-  if (std::ranges::count(reads, Sampling::host, &RowStep::sampling) > 0)
+  step.needs_host = std::ranges::any_of(reads, [](const RowStep& read) {
+    return read.sampling == Sampling::host || read.sampling == Sampling::candidates;
+  });
+  if (step.needs_host)
     step.logits = run(reads, step);
   else
     rows_.choosing()->start(reads);
@@ -183,7 +196,7 @@ bool Steps::start_step() {
 int64_t Steps::start() {
   const int64_t most = std::max<int64_t>(0, under_way() - 1);
   if (!start_step()) return most;
-  return under_way_.back().logits.empty() ? static_cast<int64_t>(ahead_) : 0;
+  return under_way_.back().needs_host ? 0 : static_cast<int64_t>(ahead_);
 }
 
 Steps::Taken Steps::step(std::span<const Sequence> running) {
@@ -202,14 +215,15 @@ void Steps::take() {
   const Step step = std::move(under_way_.front());
   under_way_.pop_front();
   const auto words = static_cast<size_t>(rows_.vocabulary());
-  for (size_t i = 0; i < step.rows.size(); ++i) {
-    const Row& row = step.rows[i];
-    if (row.sampling == Sampling::none) continue;
-    if (row.sampling == Sampling::plan) {
+  size_t logits = 0, candidates = 0;
+  for (const Row& row : step.rows) {
+    const size_t at = row.sampling == Sampling::candidates ? candidates++ : logits++;
+    if (row.sampling == Sampling::plan)
       take_chosen(row);
-      continue;
-    }
-    take_logits(row, step.logits.subspan(i * words, words));
+    else if (row.sampling == Sampling::candidates)
+      take_candidates(row, rows_.candidates(at));
+    else if (row.sampling == Sampling::host)
+      take_logits(row, step.logits.subspan(at * words, words));
   }
   if (drafts_.drafter) end_drafts(step);
 }
@@ -221,6 +235,12 @@ void Steps::take_logits(const Row& row, std::span<const float> logits) {
   if (rows_.choosing()) rows_.choosing()->pass_over(row.slot, row.place);
   if (!sequence.ended() && sequence.wants_logits(row.place, row.last_read))
     taken_.tokens += sequence.take(logits);
+}
+
+void Steps::take_candidates(const Row& row, const RowCandidates& found) {
+  RunningSequence& sequence = *row.sequence;
+  if (!sequence.ended() && sequence.wants_logits(row.place, row.last_read))
+    taken_.tokens += sequence.take(found);
 }
 
 void Steps::end_drafts(const Step& step) {

@@ -64,7 +64,8 @@ class Steps {
   };
   struct Step {
     std::vector<Row> rows;
-    std::span<const float> logits;  // [rows, vocabulary]; empty if the plan samples for all rows
+    std::span<const float> logits;  // of the rows without candidates; empty if the host samples for none
+    bool needs_host = false;        // the host chooses tokens before the next step
   };
   bool start_step();
   std::span<const float> run(const std::vector<RowStep>& reads, const Step& step);
@@ -75,7 +76,9 @@ class Steps {
   std::vector<DraftText> texts_to_draft(const std::vector<RowStep>& reads);
   void add_drafts(std::vector<RowStep>& reads);
   void add_draft(std::vector<RowStep>& reads, RowStep text, std::span<const int32_t> draft);
+  static Sampling host_sampling(const CacheRows& rows, const RunningSequence& sequence);
   void take_logits(const Row& row, std::span<const float> logits);
+  void take_candidates(const Row& row, const RowCandidates& found);
   void end_drafts(const Step& step);
   RowStep next_token(RunningSequence& sequence, size_t row);
   /// Takes a token that the plan has sampled.

@@ -5,13 +5,14 @@
 namespace smelt::test {
 namespace {
 
-/// Short texts of bytes: greedy, drawn by a seed, and with a text that ends it.
+/// Short texts of bytes: greedy, drawn by a seed, with a text that ends it, and by beams.
 const std::vector<Json>& asked_of_ranks() {
   static const std::vector<Json> all = {
       {{"prompt", "abc"}, {"max_tokens", 8}, {"temperature", 0}},
       {{"prompt", "xy"}, {"max_tokens", 9}, {"seed", 5}, {"n", 3}},
       {{"prompt", "a longer prompt, in chunks"}, {"max_tokens", 6}, {"seed", 7}, {"top_k", 40}},
-      {{"prompt", "b"}, {"max_tokens", 8}, {"seed", 2}, {"stop", "\x03"}}};
+      {{"prompt", "b"}, {"max_tokens", 8}, {"seed", 2}, {"stop", "\x03"}},
+      {{"prompt", "cd"}, {"max_tokens", 7}, {"use_beam_search", true}, {"n", 2}, {"best_of", 3}}};
   return all;
 }
 

@@ -49,6 +49,17 @@ TEST_F(SourceServer, TakesTokensOfTheDecoder) {
   EXPECT_EQ(completion(body)["choices"][0]["logprobs"]["tokens"].size(), 2U);
 }
 
+/// The length of a prompt is that of a source.
+TEST_F(SourceServer, TellsTheLengthOfASource) {
+  spill(path("bytes.json"), R"({"family": "t5", "vocab_size": 256, "hidden": 16, "tokenizer": "bytes",
+      "tokens": {"pad": 0, "decoder_start": 0, "eos": [1]}, "encoder": {"layers": 1, "heads": 4, "ffn": 32},
+      "decoder": {"layers": 1, "heads": 4, "ffn": 32}})");
+  start(path("bytes.json").string(), {"--from-scratch", "--max", "T=12,S=30"});
+  const auto reply = post({{"prompt", "abc"}}, "/tokenize");
+  EXPECT_EQ(reply->status, 200) << reply->body;
+  EXPECT_EQ(Json::parse(reply->body)["max_model_len"], 30);
+}
+
 TEST_F(SourceServer, RefusesByName) {
   start(model_, {"--max", "T=12,S=6"});
   EXPECT_EQ(fault(R"({"prompt": [1], "echo": true})"), "400 echo");
