@@ -225,6 +225,17 @@ std::shared_ptr<Answer> CompletionService::post(std::string_view path, std::stri
   return path == route::kChat ? answer_chat(body) : answer(body);
 }
 
+/// A beam search has a slot per beam.
+void CompletionService::require_slots(const CompletionRequest& request) const {
+  const size_t slots = batch_.counts().slots;
+  if (request.beams <= static_cast<int64_t>(slots)) return;
+  throw ApiError(
+      http::kBadRequest,
+      fmt::format("a beam search of {} beams: expected at most {}, the slots of the server (--slots)",
+                  request.beams, slots),
+      "beam_width", "invalid_value");
+}
+
 /// More choices than may ever run and wait together.
 void CompletionService::require_room(const CompletionRequest& request) const {
   const size_t choices = request.prompts.size() * static_cast<size_t>(request.requests_per_prompt());
@@ -309,6 +320,7 @@ std::string CompletionService::completion_of(const ChatRequest& chat) const {
 std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view body, Kind kind) {
   const CompletionRequest request = maker_.read(body);
   if (request.model) require_name(*request.model);
+  require_slots(request);
   require_room(request);
   RequestMaker::Made made = maker_.make(request, [&](const Request& one) { batch_.check(one); });
   auto mailbox =

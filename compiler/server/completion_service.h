@@ -109,6 +109,7 @@ class CompletionService : public ModelService {
     return updates_ ? updates_->update(body) : ModelService::update_weights(body);
   }
   /// Throws ApiError if the request has more choices than the batch accepts.
+  void require_slots(const CompletionRequest& request) const;
   void require_room(const CompletionRequest& request) const;
   /// Kinds of replies, of which each has ids of its own.
   enum class Kind : uint8_t { completion, chat, response };

@@ -226,8 +226,8 @@ TEST(BeamBatch, GoesOnWithNewWeights) {
   while (batch.step()) continue;
   EXPECT_EQ(batch.counts().weights_version, 9U);
   std::vector<uint64_t> versions;
-  for (const NewToken& token : batch.poll(first).beams.at(0).tokens)
-    versions.push_back(token.weights_version);
+  const Progress found = batch.poll(first);
+  for (const NewToken& token : found.beams.at(0).tokens) versions.push_back(token.weights_version);
   EXPECT_EQ(versions, (std::vector<uint64_t>{0, 0, 7, 7, 7}));
   EXPECT_EQ(batch.poll(second).beams.at(0).tokens.at(0).weights_version, 9U);
 }

@@ -28,9 +28,13 @@ class BeamServer : public Server {
 TEST_F(BeamServer, GivesWhatGenerateGives) {
   const std::string length = " --num-return-sequences 3 --max-new-tokens 9 --length-penalty 0.5",
                     ids = " --ids '3 1 4 9 5'";
-  for (const std::string& model : {kGolden.string(), source_model()}) {
+  const std::pair<std::string, const char*> cases[] = {{kGolden.string(), "--no-sampler"},
+                                                       {source_model(), "--no-sampler"},
+                                                       {kGolden.string(), "--sampler"},
+                                                       {source_model(), "--sampler"}};
+  for (const auto& [model, sampler] : cases) {
     const std::vector<Json> expected = generated(model, length + ids);
-    start(model, {"--slots", "6"});
+    start(model, {"--slots", "6", sampler});
     Json body = {
         {"prompt", {3, 1, 4, 9, 5}}, {"max_tokens", 9}, {"use_beam_search", true}, {"n", 3}, {"best_of", 4},
         {"length_penalty", 0.5},     {"temperature", 0}};
@@ -77,7 +81,8 @@ TEST_F(BeamServer, RefusesByName) {
   EXPECT_EQ(refusal(R"("n": 2, "guided_regex": "a")"), "400 guided_regex");
   EXPECT_EQ(refusal(R"("n": 2, "early_stopping": "always")"), "400 early_stopping");
   EXPECT_EQ(refusal(R"("n": 2, "max_tokens": 0)"), "400 max_tokens");
-  EXPECT_EQ(refusal(R"("beam_width": 5)"), "400 ");
+  EXPECT_EQ(refusal(R"("beam_width": 5)"), "400 beam_width");
+  EXPECT_EQ(refusal(R"("n": 2, "num_beam_groups": 2)"), "400 num_beam_groups");
   EXPECT_EQ(fault(R"({"prompt": [1], "length_penalty": 1})"), "400 length_penalty");
   EXPECT_EQ(fault(R"({"prompt": [1], "use_beam_search": 1})"), "400 use_beam_search");
   EXPECT_EQ(end(SIGINT), 0) << slurp(path("err.txt"));
