@@ -118,6 +118,9 @@ class RememberingExecutor : public BreakingExecutor {
     }
   }
 
+ protected:
+  std::vector<std::vector<int32_t>> cache_;  // by slot
+
  private:
   void reorder(size_t rows, size_t length, const int32_t* from, const int32_t* to) {
     const std::vector<std::vector<int32_t>> old = cache_;
@@ -132,7 +135,6 @@ class RememberingExecutor : public BreakingExecutor {
     std::ranges::copy(ids, held.begin() + past);
     return remembered_logits({held.begin(), held.begin() + past + own});
   }
-  std::vector<std::vector<int32_t>> cache_;
 };
 
 /// Executor of remembering_pages_plan. A run writes the new tokens of each row to the pages of the row, and
