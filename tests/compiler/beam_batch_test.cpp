@@ -23,6 +23,7 @@ struct BeamCase {
   bool chooses = false;
   size_t ahead = 0;
   int64_t step_tokens = 0;
+  size_t draft = 0;
 };
 void PrintTo(const BeamCase& c, std::ostream* out) { *out << c.name; }
 
@@ -46,6 +47,7 @@ constexpr BeamCase kBeamCases[] = {
     {"gpt2_chosen", SMELT_BEAM_GPT2, false, 36, true, 1},
     {"gpt2_mixed", SMELT_BEAM_GPT2, false, 36, true, 0, 24},
     {"llama_mixed_ahead", SMELT_BEAM_LLAMA, false, 64, true, 1, 24},
+    {"gpt2_drafts", SMELT_BEAM_GPT2, false, 36, true, 0, 24, 3},
     {"bart_candidates", SMELT_BEAM_BART, true, 0, true},
     {"gpt2_candidates", SMELT_BEAM_GPT2, false, 0, true},
     {"mistral_ring_candidates", SMELT_BEAM_MISTRAL, false, 0, true}};
@@ -162,7 +164,8 @@ class ServedBeams : public ::testing::TestWithParam<BeamCase> {
 
 TEST_P(ServedBeams, GiveWhatGeneratorGivesForEachAlone) {
   const auto session = beam_session(GetParam(), kBeamSlots, true);
-  ContinuousBatch batch(*session, {.most_waiting = 80, .chunk = 17, .ahead = GetParam().ahead});
+  ContinuousBatch batch(
+      *session, {.most_waiting = 80, .chunk = 17, .ahead = GetParam().ahead, .draft = GetParam().draft});
   const BeamCrowd crowd(batch, 80, GetParam().has_source);
   const ContinuousBatchCounts counts = batch.counts();
   EXPECT_EQ(counts.ended + counts.cancelled, 80U);
