@@ -44,8 +44,10 @@ class ServerOfRanks : public Server {
 };
 
 TEST_F(ServerOfRanks, GivesWhatOneGives) {
-  for (const std::vector<std::string>& options :
-       {std::vector<std::string>{}, {"--cache-pages", "0", "--weight-type", "int8"}}) {
+  for (const std::vector<std::string>& options : {std::vector<std::string>{},
+                                                  {"--cache-pages", "0", "--weight-type", "int8"},
+                                                  {"--sampler"},
+                                                  {"--cache-pages", "0", "--sampler"}}) {
     const std::vector<Json> one = ids_of_one(options);
     start_small(2, options);
     EXPECT_EQ(ids_of_all(), one);
