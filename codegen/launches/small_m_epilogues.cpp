@@ -70,7 +70,8 @@ class EntrySmallM {
     if (!step || steps_[gemm].choice >= 0) return std::nullopt;
     for (size_t i = gemm; i-- > 0;)
       if (writes(steps_[i], step->b.base.buffer))
-        return takes_small_m(program_, entry_, with_bytes(*step, i), target_) ? std::optional(i) : std::nullopt;
+        return takes_small_m(program_, entry_, with_bytes(*step, i), target_) ? std::optional(i)
+                                                                              : std::nullopt;
     return std::nullopt;
   }
 

@@ -90,9 +90,7 @@ class EntryLowering {
     }
   }
 
-  void move(const Value& value, const Layout& to) {
-    builder_.copy(*value.layout, to, value.shape(), value);
-  }
+  void move(const Value& value, const Layout& to) { builder_.copy(*value.layout, to, value.shape(), value); }
 
   /// A view that lives elsewhere than its operand copies the elements, along the finer of the two shapes.
   void lower_view(const Node& node) {

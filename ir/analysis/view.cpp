@@ -32,8 +32,7 @@ bool is_dense(const Shape& shape, const std::vector<Dim>& strides) {
 
 bool is_same_place(const Layout& a, const Layout& b, const Shape& shape) {
   bool same = a.buffer == b.buffer && a.offset == b.offset;
-  for (size_t i = 0; same && i < shape.size(); ++i)
-    same = shape[i].is_one() || a.strides[i] == b.strides[i];
+  for (size_t i = 0; same && i < shape.size(); ++i) same = shape[i].is_one() || a.strides[i] == b.strides[i];
   return same;
 }
 

@@ -16,8 +16,8 @@ std::vector<Dim> dense_strides(const Shape& shape, const Dim& last_pitch);
 /// Returns whether these are the strides of contiguous elements in row-major order.
 bool is_dense(const Shape& shape, const std::vector<Dim>& strides);
 
-/// Returns whether each element of a tensor has the same place by either layout. Strides of dims of one element
-/// do not matter.
+/// Returns whether each element of a tensor has the same place by either layout. Strides of dims of one
+/// element do not matter.
 bool is_same_place(const Layout& a, const Layout& b, const Shape& shape);
 
 /// Returns the number of elements of memory that the tensor spans: from its first element, at the layout's

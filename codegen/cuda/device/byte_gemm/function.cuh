@@ -10,8 +10,8 @@
 // all of these blocks.
 // Two threads of a block are producers: one copies pieces of 64 terms of B into a ring buffer of STAGES stages
 // by TMA, and the other one copies pieces of A into another ring buffer. The two warp groups after the first
-// one are consumers; each multiplies 64 weights by all rows of A. The kernel is persistent: a cluster computes
-// one pair of tiles after the other.
+// one are consumers; each multiplies 64 weights by all rows of A. The kernel is persistent: a cluster computes one
+// group of TILES tiles after the other.
 // Requires: the macros ROWS, COLUMNS, PARTS, TILES, SPLITS, STAGES, ROW_STAGES and WIDEN_TWO; the files of ../wgmma;
 // widen_two.cuh; the functions begin_tile and multiply_tile (codegen/cuda/wgmma_text.h).
 
