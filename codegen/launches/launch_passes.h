@@ -65,7 +65,9 @@ bool drop_alternatives(Program& program, const std::vector<bool>& heavy);
 //             same column of each part
 //
 // A matmul is fused only if its number of rows is never larger than the template supports
-// (codegen/cuda/small_m/). A matmul that has neither a prologue nor an epilogue uses the template, too.
+// (codegen/cuda/small_m/), or its weights are bytes and the GPU has the template for any number of rows
+// (codegen/cuda/byte_gemm/), which has no prologue. A matmul that has neither a prologue nor an epilogue uses
+// the template, too.
 
 /// Runs on programs for a GPU, between `lower` and `schedule_kernels`.
 bool fuse_small_m(Program& program, const Target& target);

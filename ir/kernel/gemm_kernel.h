@@ -1,6 +1,7 @@
 // Part of the Kernel IR for kernels that multiply two matrices: operands, sizes and tiles. The kernel's
 // instructions compute the epilogue for one element of the product. They are called by a template, which is
-// the hand-written code in codegen/cuda/gemm/ (or in codegen/cuda/small_m/ for small-M GEMM).
+// the hand-written code in codegen/cuda/gemm/ (in codegen/cuda/small_m/ for small-M GEMM, and in
+// codegen/cuda/byte_gemm/ for weights of bytes and more rows).
 #pragma once
 
 #include <cstdint>

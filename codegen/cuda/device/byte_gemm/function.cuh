@@ -13,7 +13,7 @@
 // one are consumers; each multiplies 64 weights by all rows of A. The kernel is persistent: a cluster computes one
 // group of TILES tiles after the other.
 // Requires: the macros ROWS, COLUMNS, PARTS, TILES, SPLITS, STAGES, ROW_STAGES and WIDEN_TWO; the files of ../wgmma;
-// widen_two.cuh; the functions begin_tile and multiply_tile (codegen/cuda/wgmma_text.h).
+// widen_two.cuh; the function multiply_tile (codegen/cuda/wgmma_text.h).
 
 
 constexpr int kWeights = 128, kDepth = 64;  // columns of a tile, and terms of a stage
