@@ -34,20 +34,9 @@ std::shared_ptr<Mailbox> BatchThread::hand_over(std::vector<Request> requests, A
   const auto mailbox = std::make_shared<Mailbox>(requests.size());
   const std::lock_guard lock(mutex_);
   if (closed_) std::rethrow_exception(refusal());
+  open_requests_ += requests.size();
   pending_.push_back({std::move(requests), mailbox, std::move(asked), {}});
-  is_idle_ = false;
   changed_.notify_all();
-  return mailbox;
-}
-
-std::shared_ptr<Mailbox> BatchThread::submit(std::vector<Request> requests, AskedCompletion asked) {
-  const auto mailbox = hand_over(std::move(requests), std::move(asked));
-  try {
-    mailbox->wait_accepted();
-  } catch (...) {
-    mailbox->abandon();
-    throw;
-  }
   return mailbox;
 }
 
@@ -76,8 +65,18 @@ RequestTimes BatchThread::times() const {
 
 bool BatchThread::wait_idle(std::chrono::steady_clock::duration most) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, most, [&] { return is_idle_ || closed_; });
-  return is_idle_;
+  changed_.wait_for(lock, most, [&] { return open_requests_ == 0 || closed_; });
+  return open_requests_ == 0;
+}
+
+size_t BatchThread::open_requests() const {
+  const std::lock_guard lock(mutex_);
+  return open_requests_;
+}
+
+bool BatchThread::is_open() const {
+  const std::lock_guard lock(mutex_);
+  return !closed_;
 }
 
 std::string BatchThread::fault() const {
@@ -229,8 +228,9 @@ void BatchThread::publish() {
   const std::lock_guard lock(mutex_);
   counts_ = batch_->counts();
   published_times_ = times_;
-  is_idle_ = pending_.empty() && live_.empty();
-  if (is_idle_) changed_.notify_all();
+  open_requests_ = live_.size();
+  for (const Submission& each : pending_) open_requests_ += each.requests.size();
+  if (open_requests_ == 0) changed_.notify_all();
 }
 
 }  // namespace smelt::server

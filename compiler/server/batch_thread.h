@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "compiler/server/batch_service.h"
 #include "compiler/server/mailbox.h"
 #include "compiler/server/request_times.h"
 #include "compiler/server/turns.h"
@@ -22,45 +23,32 @@
 
 namespace smelt::server {
 
-class BatchThread {
+class BatchThread : public BatchService {
  public:
   /// Creates a ContinuousBatch. Throws what its constructor throws.
   BatchThread(Session& session, const ContinuousBatchOptions& options);
   /// Runs another batch, whose session is `session`.
   BatchThread(std::unique_ptr<RequestBatch> batch, Session& session);
-  ~BatchThread();
+  ~BatchThread() override;
 
-  int64_t vocabulary() const { return batch_->vocabulary(); }
-  size_t capacity() const { return batch_->capacity(); }
-  size_t prompt_capacity() const { return batch_->prompt_capacity(); }
-  // most_requests() and check() do the same as the functions of RequestBatch with these names.
-  size_t most_requests() const { return batch_->most_requests(); }
-  void check(const Request& request) const { batch_->check(request); }
+  int64_t vocabulary() const override { return batch_->vocabulary(); }
+  size_t capacity() const override { return batch_->capacity(); }
+  size_t prompt_capacity() const override { return batch_->prompt_capacity(); }
+  size_t most_requests() const override { return batch_->most_requests(); }
+  void check(const Request& request) const override { batch_->check(request); }
 
-  /// Submits the requests of one HTTP answer, one per choice (completion), without waiting. Later the
-  /// mailbox signals either that all requests are accepted, or an error if one of them is refused; in the
-  /// second case none of them runs. `asked`: the body from which other ranks make the same requests. Throws
-  /// ApiError if the thread has ended, with the code "shutting_down" if close() has ended it.
-  std::shared_ptr<Mailbox> hand_over(std::vector<Request> requests, AskedCompletion asked = {});
-  /// Calls hand_over and waits until the requests are accepted. Throws the error if one is refused.
-  std::shared_ptr<Mailbox> submit(std::vector<Request> requests, AskedCompletion asked = {});
-  /// Passes new weights to the batch, without waiting: the thread calls RequestBatch::update_weights between
-  /// two steps. Returns their version. Throws the Errors of check_weight_update, and ApiError if the plan is
-  /// for several ranks or the thread has ended; nothing is changed then.
-  uint64_t update_weights(WeightUpdate update);
-  ContinuousBatchCounts counts() const;
-  RequestTimes times() const;
-  /// Waits until no request runs or waits, until the time `most` has passed, or until the thread ends.
-  /// Returns whether no request runs or waits now.
-  bool wait_idle(std::chrono::steady_clock::duration most);
-  /// Returns the error that has ended the thread; empty if there was none.
-  std::string fault() const;
-  /// Makes the thread end, without waiting for it. Accepted requests fail; all others, and later ones, are
-  /// refused.
-  void close();
-  /// Sets a function that is called once if an error ends the thread: by that thread, or at once if it has
-  /// ended already. The function must not throw. An empty function removes the previous one.
-  void on_fault(std::function<void()> listener);
+  std::shared_ptr<Mailbox> hand_over(std::vector<Request> requests, AskedCompletion asked = {}) override;
+  uint64_t update_weights(WeightUpdate update) override;
+  ContinuousBatchCounts counts() const override;
+  RequestTimes times() const override;
+  bool wait_idle(std::chrono::steady_clock::duration most) override;
+  std::string fault() const override;
+  void close() override;
+  void on_fault(std::function<void()> listener) override;
+  /// Returns the requests that were handed over and have not ended.
+  size_t open_requests() const;
+  /// Returns false if close() or an error has ended the thread.
+  bool is_open() const;
 
  private:
   /// The arguments of one call of hand_over, with the mailbox that it returned.
@@ -118,7 +106,7 @@ class BatchThread {
   std::function<void()> listener_;
   ContinuousBatchCounts counts_;
   RequestTimes published_times_;
-  bool is_idle_ = true;  // no request runs, waits or is pending
+  size_t open_requests_ = 0;  // that run, wait or are pending
   std::thread thread_;
 };
 

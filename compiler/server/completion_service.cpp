@@ -203,7 +203,7 @@ std::string CompletionAnswer::last_events() {
   return usage + event("[DONE]");
 }
 
-CompletionService::CompletionService(BatchThread& batch, const cli::PromptText& texts,
+CompletionService::CompletionService(BatchService& batch, const cli::PromptText& texts,
                                      const RequestMaker& maker, std::string name, ChatSource chats)
     : ModelService(std::move(name)),
       batch_(batch),

@@ -12,7 +12,7 @@
 
 #include "compiler/cli/shared/prompt_text.h"
 #include "compiler/server/answer.h"
-#include "compiler/server/batch_thread.h"
+#include "compiler/server/batch_service.h"
 #include "compiler/server/chat_source.h"
 #include "compiler/server/model_service.h"
 #include "compiler/server/request_maker.h"
@@ -81,7 +81,7 @@ class CompletionAnswer : public Answer {
 class CompletionService : public ModelService {
  public:
   /// `name`: the model's name for clients. The references must outlive the service.
-  CompletionService(BatchThread& batch, const cli::PromptText& texts, const RequestMaker& maker,
+  CompletionService(BatchService& batch, const cli::PromptText& texts, const RequestMaker& maker,
                     std::string name, ChatSource chats = {});
 
   void require_path(std::string_view path) const override;
@@ -121,7 +121,7 @@ class CompletionService : public ModelService {
   std::string completion_of(const ChatRequest& chat) const;
   std::shared_ptr<CompletionAnswer> answer(std::string_view body, Kind kind);
 
-  BatchThread& batch_;
+  BatchService& batch_;
   const cli::PromptText& texts_;
   const RequestMaker& maker_;
   const ChatSource chats_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace smelt::server {
@@ -11,6 +12,12 @@ void Histogram::add(double value) {
   const auto bucket = std::ranges::lower_bound(bounds_, value) - bounds_.begin();
   ++counts_[static_cast<size_t>(bucket)];
   sum_ += value;
+}
+
+Histogram& Histogram::operator+=(const Histogram& other) {
+  std::ranges::transform(counts_, other.counts_, counts_.begin(), std::plus());
+  sum_ += other.sum_;
+  return *this;
 }
 
 uint64_t Histogram::count() const { return std::accumulate(counts_.begin(), counts_.end(), uint64_t{0}); }

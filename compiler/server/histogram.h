@@ -16,6 +16,8 @@ class Histogram {
   explicit Histogram(std::span<const double> bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
 
   void add(double value);
+  /// Adds the values of another histogram. Requires: it has the same bounds.
+  Histogram& operator+=(const Histogram& other);
   uint64_t count() const;
   /// Returns the metric smelt_NAME in the text format of Prometheus, where each bucket's count includes the
   /// buckets before it. `help` describes the metric in one line.

@@ -80,7 +80,7 @@ void check_framing(const HttpHead& head) {
     throw ApiError(http::kExpectation, "Expect: expected 100-continue");
 }
 
-void HttpRoutes::serve(BatchThread& batch, ModelService& model) {
+void HttpRoutes::serve(BatchService& batch, ModelService& model) {
   batch_ = &batch, model_ = &model;
   state_ =
       ServerState::ready;  // last: other threads read the pointers only if the server is no longer starting

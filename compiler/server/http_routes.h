@@ -11,7 +11,7 @@
 #include "compiler/server/allowed_hosts.h"
 #include "compiler/server/allowed_origins.h"
 #include "compiler/server/api_keys.h"
-#include "compiler/server/batch_thread.h"
+#include "compiler/server/batch_service.h"
 #include "compiler/server/http_message.h"
 #include "compiler/server/model_service.h"
 #include "runtime/engine/serving/api_error.h"
@@ -38,7 +38,7 @@ class HttpRoutes {
 
   /// Makes the server ready: it answers requests with this model from now on. The references must outlive the
   /// object. Called once, by any thread.
-  void serve(BatchThread& batch, ModelService& model);
+  void serve(BatchService& batch, ModelService& model);
   /// Makes the server refuse new completions. May be called by any thread.
   void drain() { state_ = ServerState::draining; }
   ServerState state() const { return state_; }
@@ -74,7 +74,7 @@ class HttpRoutes {
   HttpReply health() const;
   HttpReply page() const;
 
-  BatchThread* batch_ = nullptr;   // null while the server is starting
+  BatchService* batch_ = nullptr;  // null while the server is starting
   ModelService* model_ = nullptr;  // null while the server is starting
   std::atomic<ServerState> state_ = ServerState::starting;
   AllowedHosts& hosts_;

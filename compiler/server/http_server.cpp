@@ -65,7 +65,7 @@ class HttpServer::Listener {
         most_(std::max<size_t>(options_.connections, 1)) {}
   ~Listener() { end_workers(); }
 
-  void serve(BatchThread& batch, ModelService& model, size_t connections) {
+  void serve(BatchService& batch, ModelService& model, size_t connections) {
     most_ += connections;
     routes_.serve(batch, model);
   }
@@ -239,7 +239,7 @@ HttpServer::HttpServer(HttpOptions options) : listener_(std::make_unique<Listene
 
 HttpServer::~HttpServer() = default;
 
-void HttpServer::serve(BatchThread& batch, ModelService& model, size_t connections) {
+void HttpServer::serve(BatchService& batch, ModelService& model, size_t connections) {
   listener_->serve(batch, model, connections);
 }
 

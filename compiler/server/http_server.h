@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compiler/server/api_keys.h"
-#include "compiler/server/batch_thread.h"
+#include "compiler/server/batch_service.h"
 #include "compiler/server/model_service.h"
 #include "compiler/server/request_log.h"
 
@@ -37,7 +37,7 @@ class HttpServer {
 
   /// Answers requests with this model from now on. Adds `connections` to the largest number of open
   /// connections. `batch` and `model` must outlive the call of listen(). Called once, by any thread.
-  void serve(BatchThread& batch, ModelService& model, size_t connections = 0);
+  void serve(BatchService& batch, ModelService& model, size_t connections = 0);
   /// Refuses new completions, while those that run go on. May be called by any thread after serve().
   void drain();
 

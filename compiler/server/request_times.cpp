@@ -41,6 +41,12 @@ void RequestTimes::add_tokens(size_t tokens, RequestClock& clock, RequestClock::
 
 void RequestTimes::add_step(size_t running) { running_.add(static_cast<double>(running)); }
 
+RequestTimes& RequestTimes::operator+=(const RequestTimes& other) {
+  queue_ += other.queue_, first_token_ += other.first_token_, between_tokens_ += other.between_tokens_;
+  whole_ += other.whole_, running_ += other.running_;
+  return *this;
+}
+
 std::string RequestTimes::text() const {
   return queue_.text("queue_seconds", "Time from a request to its place in the batch.") +
          first_token_.text("first_token_seconds", "Time from a request to its first new token.") +

@@ -26,6 +26,8 @@ class RequestTimes {
   void add(const Progress& progress, RequestClock& clock, RequestClock::Clock::time_point now);
   /// Adds a step of the batch in which `running` requests were running.
   void add_step(size_t running);
+  /// Adds the times of other requests.
+  RequestTimes& operator+=(const RequestTimes& other);
   /// Returns the metrics in the text format of Prometheus.
   std::string text() const;
 

@@ -71,7 +71,7 @@ std::string TextAnswer::whole() {
 
 std::vector<Finish> TextAnswer::finishes() const { return {done_ ? Finish::stop : Finish::none}; }
 
-TextService::TextService(BatchThread& batch, const cli::PromptText& texts, const TextMaker& maker,
+TextService::TextService(BatchService& batch, const cli::PromptText& texts, const TextMaker& maker,
                          TextModel model, std::string name)
     : ModelService(std::move(name)),
       batch_(batch),

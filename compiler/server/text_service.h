@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "compiler/server/answer.h"
-#include "compiler/server/batch_thread.h"
+#include "compiler/server/batch_service.h"
 #include "compiler/server/model_service.h"
 #include "compiler/server/text_maker.h"
 #include "compiler/server/token_service.h"
@@ -63,7 +63,7 @@ class TextService : public ModelService {
  public:
   /// `name`: the model's name for clients. The references must outlive the service. Requires: the thread
   /// `batch` runs a TextBatch.
-  TextService(BatchThread& batch, const cli::PromptText& texts, const TextMaker& maker, TextModel model,
+  TextService(BatchService& batch, const cli::PromptText& texts, const TextMaker& maker, TextModel model,
               std::string name);
 
   void require_path(std::string_view path) const override;
@@ -79,7 +79,7 @@ class TextService : public ModelService {
   TextAnswer::Write write_embeddings(const TextRequest& request, TextReplyHead head) const;
   TextAnswer::Write write_scores(TextRequest request, TextReplyHead head) const;
 
-  BatchThread& batch_;
+  BatchService& batch_;
   const TextMaker& maker_;
   const TextModel model_;
   const ChatSource chats_;  // none

@@ -41,7 +41,7 @@ UpdateFields read_update(std::string_view text) {
 
 }  // namespace
 
-WeightUpdates::WeightUpdates(BatchThread& batch, const fs::path& directory)
+WeightUpdates::WeightUpdates(BatchService& batch, const fs::path& directory)
     : batch_(batch), directory_(fs::weakly_canonical(directory)) {
   if (!fs::is_directory(directory_)) fail("--weights-from {}: expected a directory", directory.string());
 }

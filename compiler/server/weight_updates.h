@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/server/batch_thread.h"
+#include "compiler/server/batch_service.h"
 
 namespace smelt::server {
 
@@ -13,7 +13,7 @@ namespace smelt::server {
 class WeightUpdates {
  public:
   /// `directory`: the directory below which files of weights may be. Throws Error if it is no directory.
-  WeightUpdates(BatchThread& batch, const std::filesystem::path& directory);
+  WeightUpdates(BatchService& batch, const std::filesystem::path& directory);
 
   /// Opens the weights that the body names, checks that they fit the model, and passes them to the batch,
   /// which takes them between two steps. Returns the reply's body, which has the version of the weights. The
@@ -24,7 +24,7 @@ class WeightUpdates {
  private:
   std::filesystem::path path_below(const std::string& path) const;
 
-  BatchThread& batch_;
+  BatchService& batch_;
   const std::filesystem::path directory_;  // without symbolic links
 };
 

@@ -1,5 +1,6 @@
 // smelt serve: a model over HTTP, as OpenAI's clients speak it (docs/guides/serving.md).
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -8,6 +9,7 @@
 
 #include "compiler/cli/command.h"
 #include "compiler/cli/commands/serve_caches.h"
+#include "compiler/cli/commands/serve_replicas.h"
 #include "compiler/cli/commands/serve_texts.h"
 #include "compiler/cli/shared/config_file.h"
 #include "compiler/cli/shared/draft_model.h"
@@ -42,6 +44,7 @@ struct ServeCommand {
   std::string model, host = "127.0.0.1", name, tool_parser = "auto", task = "auto", pooling;
   int port = 8080;
   int64_t slots = 0;
+  size_t replicas = 1;
   std::optional<size_t> queue;
   size_t chunk = 0, draft_users = 0;
   DraftFlags draft;
@@ -114,8 +117,9 @@ void announce_url(const ServeCommand& options, int port) {
 }
 
 void announce(const ServeCommand& options, int port, const ContinuousBatchCounts& counts) {
-  fmt::print(stderr, "model '{}', {} slots, {}, {} requests may wait; Ctrl-C ends\n", name_of(options),
-             counts.slots, caches_text(counts), options.most_waiting());
+  fmt::print(stderr, "model '{}', {}{} slots, {}, {} requests may wait; Ctrl-C ends\n", name_of(options),
+             options.replicas > 1 ? fmt::format("{} replicas, ", options.replicas) : "", counts.slots,
+             caches_text(counts), options.replicas * options.most_waiting());
   announce_url(options, port);
 }
 
@@ -127,11 +131,11 @@ void announce_texts(const ServeCommand& options, int port, const TextBatch& batc
 }
 
 /// Waits for a signal, for the end of the listening, or, where there are other ranks, for a fault.
-void wait_for_end(server::ListeningThread& listening, server::BatchThread& batch,
+void wait_for_end(server::ListeningThread& listening, server::BatchService& batch,
                   const server::EndSignal& signal, bool has_ranks) {
   struct NoWake {  // before the signal is gone
     server::ListeningThread& listening;
-    server::BatchThread& batch;
+    server::BatchService& batch;
     ~NoWake() { listening.on_fault({}), batch.on_fault({}); }
   } const no_wake{listening, batch};
   listening.on_fault([&] { signal.wake(); });
@@ -140,7 +144,7 @@ void wait_for_end(server::ListeningThread& listening, server::BatchThread& batch
 }
 
 /// Lets requests end that run or wait, for --drain-seconds.
-void drain(const ServeCommand& options, server::HttpServer& http, server::BatchThread& batch) {
+void drain(const ServeCommand& options, server::HttpServer& http, server::BatchService& batch) {
   if (options.drain_seconds == 0) return;
   fmt::print(stderr, "draining: open requests have {} s to end; a second signal ends the server at once\n",
              options.drain_seconds);
@@ -157,6 +161,8 @@ void refuse_given(const std::vector<std::string>& given, const char* tasks) {
 CompileOptions options_for_task(const ServeCommand& options, Served& served, const InferenceRanks* ranks,
                                 DefaultBounds& bounds) {
   const ServedTask task = served_task(served.model, options.task);
+  if (options.replicas > 1 && served.draft)
+    fail("--draft {}: it makes drafts for one replica; expected no --replicas", options.draft.source);
   if (task == ServedTask::generate) {
     refuse_given(options.for_texts, "embed or classify texts");
     if (ranks && served.draft)
@@ -279,7 +285,10 @@ server::ChatSource chats_of(const ServeCommand& options, const Model& model, con
 
 /// Answers until a signal or a fault. Requests that are open then are ended as failed.
 void answer_clients(const ServeCommand& options, const Served& served, OpenPort& port, bool has_ranks) {
-  server::BatchThread batch(*served.session, served.batch);
+  ServedBatches batches(
+      served.model, options.weights, *served.session, options.replicas,
+      [&](Session& session) { return std::make_unique<ContinuousBatch>(session, served.batch); });
+  server::BatchService& batch = batches.service();
   const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
   const server::RequestMaker maker(texts, description_of(served.model), reads_source(served));
   server::CompletionService completions(batch, texts, maker, name_of(options),
@@ -288,7 +297,7 @@ void answer_clients(const ServeCommand& options, const Served& served, OpenPort&
   if (!options.weights_from.empty())
     completions.take_weights(updates.emplace(batch, std::filesystem::path(options.weights_from)));
   const server::EndSignal signal;  // before anyone knows that there is a server to be ended
-  port.http.serve(batch, completions, batch.most_requests());
+  port.http.serve(batch, completions, options.replicas * batch.most_requests());
   announce(options, port.number, batch.counts());
   wait_for_end(port.listening, batch, signal, has_ranks);
   drain(options, port.http, batch);
@@ -300,10 +309,16 @@ void answer_clients(const ServeCommand& options, const Served& served, OpenPort&
 /// Does the same for a model that reads whole texts.
 void answer_texts(const ServeCommand& options, const Served& served, OpenPort& port) {
   const TextServing& texts = *served.texts;
-  auto own = text_batch(served.model, *served.session, texts, options.queue.value_or(kDefaultTextQueue),
-                        !options.lazy);
-  const TextBatch& facts = *own;
-  server::BatchThread batch(std::move(own), *served.session);
+  std::atomic<const TextBatch*> any = nullptr;
+  ServedBatches batches(served.model, options.weights, *served.session, options.replicas,
+                        [&](Session& session) {
+                          auto own = text_batch(served.model, session, texts,
+                                                options.queue.value_or(kDefaultTextQueue), !options.lazy);
+                          any = own.get();
+                          return own;
+                        });
+  const TextBatch& facts = *any;
+  server::BatchService& batch = batches.service();
   const server::TextMaker maker(served.model, texts.modules,
                                 {.vocabulary = facts.vocabulary(),
                                  .capacity = facts.capacity(),
@@ -336,6 +351,8 @@ void follow_first(const ServeCommand& options, const Served& served) {
 
 void run_serve(const ServeCommand& options, const Json& all, InferenceRanks* ranks) {
   const bool is_first = !ranks || ranks->is_first();
+  if (ranks && options.replicas > 1)
+    fail("--replicas {}: ranks hold one copy of the model together; expected no launch", options.replicas);
   save_addresses();
   if (!is_first) leave_signals_to_first();  // before the first one is told that all are there
   std::optional<OpenPort> port;
@@ -356,6 +373,13 @@ void add_limits(CLI::App& command, ServeCommand& options) {
           "requests that run together (default: 8, or those of the plan); of whole texts: most of a run "
           "(default: one per 16 of --step-tokens)")
       ->check(CLI::PositiveNumber);
+  command
+      .add_option(
+          "--replicas", options.replicas,
+          "copies of the model, each with slots and a queue of its own; replica i is on GPU i, counted "
+          "from SMELT_DEVICE")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   command
       .add_option(
           "--queue", options.queue,

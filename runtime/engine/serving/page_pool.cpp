@@ -2,6 +2,12 @@
 
 namespace smelt {
 
+PageCounts& PageCounts::operator+=(const PageCounts& other) {
+  total += other.total, used += other.used, shared += other.shared;
+  kept += other.kept, reserved += other.reserved, found += other.found;
+  return *this;
+}
+
 PagePool::PagePool(size_t pages) : users_(pages), kept_(pages), index_(pages) {
   free_.reserve(pages);
   for (size_t page = pages; page-- > 0;) free_.push_back(static_cast<int32_t>(page));

@@ -18,6 +18,8 @@ struct PageCounts {
   size_t kept = 0;      // kept without a row
   size_t reserved = 0;  // reserved by rows and not taken yet
   uint64_t found = 0;   // times that a row used a page of an earlier prompt instead of reading its tokens
+
+  PageCounts& operator+=(const PageCounts& other);
 };
 
 /// The pages of a KV cache, numbered from 0. The pool has the number of rows that use each page, the list of

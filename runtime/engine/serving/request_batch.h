@@ -25,6 +25,10 @@ struct ContinuousBatchCounts {
   uint64_t weights_version = 0, weight_updates = 0;  // the present version, and the number of updates
   int64_t cache_bytes = 0;                           // of the plan's caches and states for sampling
   PageCounts pages = {};                             // all 0 if caches are not in pages
+
+  /// Adds the counts of another batch of the same model. The version of the weights is the older one of the
+  /// two, and the number of updates the larger one.
+  ContinuousBatchCounts& operator+=(const ContinuousBatchCounts& other);
 };
 
 /// Requires: functions other than check() are not called concurrently, and nothing else runs the session.

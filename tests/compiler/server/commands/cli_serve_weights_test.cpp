@@ -1,5 +1,7 @@
 // POST /update_weights of `smelt serve`: new weights from a directory while the server runs.
 #ifdef SMELT_SERVER
+#include <future>
+
 #include "compiler/driver/compile.h"
 #include "frontend/build_transformer.h"
 #include "runtime/session/session.h"
@@ -44,6 +46,19 @@ class ServerWithWeights : public Server {
   }
   std::string refused(const Json& body) const { return fault(body.dump(), "/update_weights"); }
 };
+
+TEST_F(ServerWithWeights, EveryReplicaHasThem) {
+  start(path("model.json").string(), {"--weights", path("weights/second.safetensors").string()});
+  const Json expected = ids();
+  end(SIGKILL);
+  serve_first({"--weights-from", path("weights").string(), "--replicas", "3", "--slots", "1"});
+  EXPECT_EQ(updated({{"path", "second.safetensors"}}), R"({"weights_version":1})");
+  ASSERT_TRUE(comes_to("weights_version", 1)) << "the oldest of all replicas";
+  std::vector<std::future<Json>> answers;
+  for (int i = 0; i < 9; ++i) answers.push_back(std::async(std::launch::async, [&] { return ids(); }));
+  for (auto& answer : answers) EXPECT_EQ(answer.get(), expected);
+  EXPECT_EQ(metric("weight_updates_total"), 1);
+}
 
 TEST_F(ServerWithWeights, AnswersWithTheNewOnes) {
   start(path("model.json").string(), {"--weights", path("weights/second.safetensors").string()});
