@@ -18,11 +18,11 @@ constexpr size_t kBeginning = 64;
 constexpr size_t kPartOfSlots = 4;
 
 /// FNV-1a of the first tokens.
-size_t hash_of_beginning(std::span<const int32_t> tokens) {
+uint64_t hash_of_beginning(std::span<const int32_t> tokens) {
   uint64_t hash = 14695981039346656037ULL;
   for (const int32_t token : tokens.first(std::min(tokens.size(), kBeginning)))
     hash = (hash ^ static_cast<uint32_t>(token)) * 1099511628211ULL;
-  return static_cast<size_t>(hash ^ (hash >> 32));
+  return hash ^ (hash >> 32);
 }
 
 }  // namespace
@@ -42,16 +42,18 @@ size_t Replicas::least_loaded() const {
   return static_cast<size_t>(std::ranges::min_element(batches_, {}, load) - batches_.begin());
 }
 
+/// Prefers a batch that has read the beginning only where no request has to wait for it.
 BatchThread& Replicas::choose(const std::vector<Request>& requests) {
-  const size_t least = least_loaded();
-  const size_t most = batches_[least]->open_requests() + batches_[least]->counts().slots / kPartOfSlots;
-  const auto stays = [&](const BatchThread& batch) {
-    const size_t open = batch.open_requests();
-    return batch.is_open() && open <= most && open + requests.size() <= most_requests();
-  };
-  uint16_t& home = home_[hash_of_beginning(requests.front().input()) % home_.size()];
-  if (home == 0 || !stays(*batches_[home - 1])) home = static_cast<uint16_t>(least + 1);
-  return *batches_[home - 1];
+  const size_t least = least_loaded(), slots = batches_[least]->counts().slots;
+  const size_t most =
+      std::min(batches_[least]->open_requests() + slots / kPartOfSlots, slots - requests.size());
+  const uint64_t beginning = hash_of_beginning(requests.front().input());
+  Home& home = homes_[beginning % homes_.size()];
+  const BatchThread& known = *batches_[home.batch];
+  const bool stays = home.beginning == beginning && known.is_open() && requests.size() <= slots &&
+                     known.open_requests() <= most;
+  home = {beginning, stays ? home.batch : least};
+  return *batches_[home.batch];
 }
 
 uint64_t Replicas::update_weights(WeightUpdate update) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -44,10 +45,13 @@ class Replicas : public BatchService {
   size_t least_loaded() const;
 
   std::vector<std::unique_ptr<BatchThread>> batches_;
-  std::mutex mutex_;  // guards the following members, and orders updates of weights
-  /// For hashes of the beginnings of prompts, modulo the size: one more than the number of the batch
-  /// that got the last such prompt. 0: there was none.
-  std::array<uint16_t, 4096> home_ = {};
+  std::mutex mutex_;  // guards the following member, and orders updates of weights
+  /// The beginning of a prompt, by its hash, and the number of the batch that got the last such prompt.
+  struct Home {
+    uint64_t beginning = 0;
+    size_t batch = 0;
+  };
+  std::array<Home, 4096> homes_ = {};  // by the hash modulo the size
 };
 
 }  // namespace smelt::server

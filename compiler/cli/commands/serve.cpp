@@ -81,6 +81,12 @@ void plan_drafts(const ServeCommand& options, Served& served, CompileOptions& re
   served.batch.slots = static_cast<size_t>(add_draft_rows(served.model, result, options.draft.most_tokens()));
 }
 
+/// Removes the entries that sample: with caches in slots the host does so. Candidates for beam searches stay.
+void leave_sampling_to_host(std::vector<std::string>& entries) {
+  for (const char* name : {entry::next, entry::next_beams, entry::next_guided, entry::next_beams_guided})
+    std::erase(entries, name);
+}
+
 CompileOptions compile_options(const ServeCommand& options, Served& served, const InferenceRanks* ranks,
                                DefaultBounds& bounds) {
   const Model& model = served.model;
@@ -90,8 +96,8 @@ CompileOptions compile_options(const ServeCommand& options, Served& served, cons
   bounds.add(result.build.bounds, "B", options.slots > 0 ? options.slots : kDefaultSlots, "--slots");
   options.caches.apply(model, result, served.draft ? &served.draft->model() : nullptr);
   plan_drafts(options, served, result);
-  if (result.build.cache_pages == 0) result.build.has_sampler = false;  // slots leave it to the host
   result.entries = generation_entries(model, result);
+  if (result.build.cache_pages == 0) leave_sampling_to_host(result.entries);
   return result;
 }
 

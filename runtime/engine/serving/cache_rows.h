@@ -48,6 +48,11 @@ struct RowCopy {
   bool begins = false;
 };
 
+/// A move of a row of `length` tokens to a free row.
+struct RowMove {
+  size_t from = 0, to = 0, length = 0;
+};
+
 /// Interface of rows. Depending on the plan, a row is a slot of the caches (slot_rows.h) or a list of their
 /// pages (page_rows.h).
 class CacheRows {
@@ -105,8 +110,8 @@ class CacheRows {
   }
   /// Frees the row.
   virtual void end(size_t /*row*/) {}
-  /// Moves row `from`, of `length` tokens, to the free row `to`.
-  virtual void move(size_t from, size_t to, size_t length) = 0;
+  /// Moves rows. Requires: no row is part of two moves.
+  virtual void move(std::span<const RowMove> moves) = 0;
   /// Makes rows `to` the same as rows `from`. Requires: the rows `to` are different, and none of them is a
   /// row `from`.
   virtual void copy(std::span<const RowCopy> copies) = 0;

@@ -38,9 +38,9 @@ ChoosingRows::ChoosingRows(Session& session, const DecodeInterface& decode, bool
   chosen_.forget_all();
 }
 
-void ChoosingRows::move(size_t from, size_t to, size_t length) {
-  PageRows::move(from, to, length);
-  std::swap(slots_[from], slots_[to]);
+void ChoosingRows::move(std::span<const RowMove> moves) {
+  PageRows::move(moves);
+  for (const RowMove& each : moves) std::swap(slots_[each.from], slots_[each.to]);
 }
 
 void ChoosingRows::forget() {

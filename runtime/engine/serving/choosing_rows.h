@@ -26,7 +26,7 @@ class ChoosingRows : public PageRows {
   ChoosingRows* choosing() override { return this; }
   /// Returns 0: a run reads one token of each row, because it stores only one sampled token per slot.
   size_t consecutive_steps() const override { return 0; }
-  void move(size_t from, size_t to, size_t length) override;
+  void move(std::span<const RowMove> moves) override;
   void forget() override;
   /// Does the same as PageRows::run, and samples the next token of each step that has a request. Steps with
   /// candidates are a run of their own, of the entry beam_pages.

@@ -197,7 +197,8 @@ void ContinuousBatch::admit() {
     running_.emplace_back();
   } else {
     if (running_[0]->reads_prompt()) return;
-    rows_->move(0, running_.size(), running_[0]->held());
+    const RowMove moves[] = {{0, running_.size(), running_[0]->held()}};
+    rows_->move(moves);
     running_.push_back(running_[0]);
   }
   begin(0);
@@ -267,25 +268,35 @@ void ContinuousBatch::copy_rows(std::span<const RunningBeams::Copy> copies) {
   rows_->copy(all);
 }
 
-/// Removes ended requests from the last slot on, so that the request that moves into a place has not ended. A
-/// request for which a step in progress still writes stays.
+/// Removes ended sequences. One for which a step in progress still writes stays. Unless rows mix, a request
+/// that waits begins in row 0 where that is free.
 void ContinuousBatch::leave() {
-  for (size_t slot = running_.size(); slot-- > 0;)
-    if (running_[slot]->ended() && !steps_->has(running_[slot])) remove(slot);
+  std::vector<size_t> free;
+  for (size_t row = 0; row < running_.size(); ++row)
+    if (running_[row]->ended() && !steps_->has(running_[row])) free.push_back(row);
+  if (free.empty()) return;
+  for (const size_t row : free) {
+    rows_->end(row);
+    if (running_[row]->is_request()) count_end(running_[row]->finish());
+  }
+  const bool refills = free.front() == 0 && !mixes() && has_room(free.size());
+  if (refills) free.erase(free.begin());
+  close_up(free);
+  if (refills) begin(0);
 }
 
-void ContinuousBatch::remove(size_t slot) {
-  const Sequence ended = running_[slot];
-  rows_->end(slot);
-  slot == 0 && !mixes() && has_room(1) ? begin(0) : move_last_to(slot);
-  if (ended->is_request()) count_end(ended->finish());
-}
-
-void ContinuousBatch::move_last_to(size_t slot) {
-  const size_t last = running_.size() - 1;
-  if (slot != last) rows_->move(last, slot, running_[last]->held());
-  running_[slot] = running_[last];
-  running_.pop_back();
+/// Moves the last rows to the free ones before them. `free`: in increasing order.
+void ContinuousBatch::close_up(std::span<const size_t> free) {
+  const size_t kept = running_.size() - free.size();
+  std::vector<RowMove> moves;
+  size_t to = 0;
+  for (size_t row = kept; row < running_.size(); ++row) {
+    if (std::ranges::binary_search(free, row)) continue;
+    moves.push_back({row, free[to++], running_[row]->held()});
+    running_[moves.back().to] = running_[row];
+  }
+  running_.resize(kept);
+  if (!moves.empty()) rows_->move(moves);
 }
 
 void ContinuousBatch::fail_all(const std::string& error) {

@@ -134,8 +134,7 @@ class ContinuousBatch : public RequestBatch {
   void continue_beams();
   void copy_rows(std::span<const RunningBeams::Copy> copies);
   void begin(size_t row);
-  void remove(size_t slot);
-  void move_last_to(size_t slot);
+  void close_up(std::span<const size_t> free);
   void fail_all(const std::string& error);
   void finish_steps();
   void add(const Steps::Taken& taken);

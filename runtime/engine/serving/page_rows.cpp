@@ -123,10 +123,12 @@ void PageRows::copy_pages(std::vector<int32_t> from, std::vector<int32_t> to) {
   session_.run(entry::copy_pages, inputs, {});
 }
 
-void PageRows::move(size_t from, size_t to, size_t /*length*/) {
-  std::copy_n(list(from), width_, list(to));
-  std::fill_n(list(from), width_, 0);
-  rows_[to] = std::exchange(rows_[from], {});
+void PageRows::move(std::span<const RowMove> moves) {
+  for (const RowMove& each : moves) {
+    std::copy_n(list(each.from), width_, list(each.to));
+    std::fill_n(list(each.from), width_, 0);
+    rows_[each.to] = std::exchange(rows_[each.from], {});
+  }
 }
 
 void PageRows::forget_prefixes() {

@@ -22,7 +22,7 @@ class PageRows : public CacheRows {
   /// Rows share the full pages, and copy the last one.
   void copy(std::span<const RowCopy> copies) override;
   void end(size_t row) override;
-  void move(size_t from, size_t to, size_t length) override;
+  void move(std::span<const RowMove> moves) override;
   void forget_prefixes() override;
   void forget() override;
   Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) override;

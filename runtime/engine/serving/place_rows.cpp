@@ -1,5 +1,7 @@
 #include "runtime/engine/serving/place_rows.h"
 
+#include <numeric>
+
 namespace smelt {
 
 PlaceRows::PlaceRows(size_t slots, size_t capacity)
@@ -18,15 +20,21 @@ void PlaceRows::copy(size_t from, size_t to, size_t length) {
   shares_[to] = true;
 }
 
-/// Other rows may read slot `from`, too.
-void PlaceRows::move(size_t from, size_t to) {
-  const auto before = static_cast<int32_t>(from), after = static_cast<int32_t>(to);
-  std::ranges::copy(of(from), of(to).begin());
-  shares_[to] = shares_[from];
-  reset(from);
-  std::ranges::replace(of(to), before, after);
-  for (size_t row = 0; row < shares_.size(); ++row)
-    if (shares_[row]) std::ranges::replace(of(row), before, after);
+/// Other rows may read the slots `from`, too.
+void PlaceRows::move(std::span<const RowMove> moves) {
+  std::vector<int32_t> slot_now(shares_.size());
+  std::iota(slot_now.begin(), slot_now.end(), 0);
+  for (const RowMove& each : moves) {
+    slot_now[each.from] = static_cast<int32_t>(each.to);
+    reset(each.to);
+    if (shares_[each.from]) std::ranges::copy(of(each.from), of(each.to).begin());
+    shares_[each.to] = shares_[each.from];
+    reset(each.from);
+  }
+  for (size_t row = 0; row < shares_.size(); ++row) {
+    if (!shares_[row]) continue;
+    for (int32_t& slot : of(row)) slot = slot_now[static_cast<size_t>(slot)];
+  }
 }
 
 }  // namespace smelt

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "runtime/engine/serving/cache_rows.h"
+
 namespace smelt {
 
 class PlaceRows {
@@ -22,8 +24,8 @@ class PlaceRows {
   /// Lets row `to` read the first `length` tokens where row `from` has them. Its other tokens will be in its
   /// own slot.
   void copy(size_t from, size_t to, size_t length);
-  /// Makes row `from` row `to`, whose slot has got a copy of slot `from`.
-  void move(size_t from, size_t to);
+  /// Makes rows `from` rows `to`, whose slots have got copies of the slots `from`.
+  void move(std::span<const RowMove> moves);
   /// Returns the slots of the first `rows` rows, [rows, capacity].
   std::span<const int32_t> first(size_t rows) const { return std::span(slots_).first(rows * capacity_); }
 

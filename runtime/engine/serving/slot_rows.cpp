@@ -45,7 +45,7 @@ void SlotRows::forget() {
 /// Rows that are missing, and padding, read a token, too. It is written after the tokens that the row's slot
 /// has, where no row reads it, and the row's own next token overwrites it.
 std::span<const float> SlotRows::run(std::span<const RowStep> steps) {
-  const size_t own = steps.back().row + 1, rows = pads_ ? padded_size(own, slots_) : own;
+  const size_t rows = with_padding(steps.back().row + 1);
   std::vector<int32_t> tokens(rows, 0), past;
   for (size_t row = 0; row < rows; ++row)
     past.push_back(static_cast<int32_t>(std::min(held_[row], capacity_ - 1)));
@@ -114,21 +114,21 @@ std::span<const float> SlotRows::decode(std::span<const InputTensor> inputs) {
   return logits_;
 }
 
-void SlotRows::copy_rows(const char* entry, std::span<const int32_t> from, std::span<const int32_t> to,
-                         size_t places) {
-  std::vector<int32_t> all(places);
-  std::iota(all.begin(), all.end(), 0);
+size_t SlotRows::with_padding(size_t rows) const { return pads_ ? padded_size(rows, slots_) : rows; }
+
+/// Lengths are rounded up, and the last copy is repeated, because each new pair of sizes is captured anew.
+void SlotRows::copy_rows(const char* entry, std::vector<int32_t> from, std::vector<int32_t> to, size_t length,
+                         size_t capacity) {
+  if (length == 0 || from.empty()) return;
+  constexpr size_t kStep = 64;
+  std::vector<int32_t> places(std::min(capacity, (length + kStep - 1) / kStep * kStep));
+  std::iota(places.begin(), places.end(), 0);
+  const size_t count = with_padding(from.size());
+  from.resize(count, from.back()), to.resize(count, to.back());
   const InputTensor inputs[] = {port::from.tensor({std::ssize(from)}, from.data()),
                                 port::to.tensor({std::ssize(to)}, to.data()),
-                                port::places.tensor({std::ssize(all)}, all.data())};
+                                port::places.tensor({std::ssize(places)}, places.data())};
   session_.run(entry, inputs, {});
-}
-
-/// Lengths are rounded up: each that is new is a run of new sizes.
-void SlotRows::copy_tokens(std::span<const int32_t> from, std::span<const int32_t> to, size_t length) {
-  constexpr size_t kStep = 64;
-  if (length == 0 || from.empty()) return;
-  copy_rows(entry::reorder, from, to, std::min(capacity_, (length + kStep - 1) / kStep * kStep));
 }
 
 void SlotRows::copy(std::span<const RowCopy> copies) {
@@ -139,14 +139,18 @@ void SlotRows::copy(std::span<const RowCopy> copies) {
     longest = std::max(longest, each.length), held_[each.to] = each.length;
     if (has_beams_) places_.copy(each.from, each.to, each.length);
   }
-  if (!has_beams_) copy_tokens(from, to, longest);
+  if (!has_beams_) copy_rows(entry::reorder, std::move(from), std::move(to), longest, capacity_);
 }
 
-void SlotRows::move(size_t from, size_t to, size_t length) {
-  const auto source = static_cast<int32_t>(from), target = static_cast<int32_t>(to);
-  copy_tokens({&source, 1}, {&target, 1}, length);
-  held_[to] = std::exchange(held_[from], 0);
-  places_.move(from, to);
+void SlotRows::move(std::span<const RowMove> moves) {
+  std::vector<int32_t> from, to;
+  size_t longest = 0;
+  for (const RowMove& each : moves) {
+    from.push_back(static_cast<int32_t>(each.from)), to.push_back(static_cast<int32_t>(each.to));
+    longest = std::max(longest, each.length), held_[each.to] = std::exchange(held_[each.from], 0);
+  }
+  copy_rows(entry::reorder, std::move(from), std::move(to), longest, capacity_);
+  places_.move(moves);
 }
 
 }  // namespace smelt

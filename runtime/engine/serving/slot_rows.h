@@ -13,7 +13,7 @@ class SlotRows : public CacheRows {
  public:
   SlotRows(Session& session, const DecodeInterface& decode);
 
-  void move(size_t from, size_t to, size_t length) override;
+  void move(std::span<const RowMove> moves) override;
   /// If the plan has the entry decode_beams, the rows `to` read the tokens in the slots of the rows `from`.
   /// Otherwise the tokens are copied.
   void copy(std::span<const RowCopy> copies) override;
@@ -26,12 +26,11 @@ class SlotRows : public CacheRows {
   RowCandidates candidates(size_t index) const override { return candidates_.row(candidate_rows_[index]); }
 
  protected:
-  /// Copies the first `length` tokens of rows `from` to rows `to`, by the entry `reorder`. The rows `to` are
-  /// different, and none of them is a row `from`.
-  void copy_tokens(std::span<const int32_t> from, std::span<const int32_t> to, size_t length);
-  /// Runs an entry that copies the first `places` positions of rows.
-  void copy_rows(const char* entry, std::span<const int32_t> from, std::span<const int32_t> to,
-                 size_t places);
+  /// Runs an entry that copies the first positions of rows: `length` of them, rounded up, at most `capacity`.
+  void copy_rows(const char* entry, std::vector<int32_t> from, std::vector<int32_t> to, size_t length,
+                 size_t capacity);
+  /// Returns the number of rows that a run of `rows` rows has with its padding.
+  size_t with_padding(size_t rows) const;
 
   Session& session_;
   CacheBounds bounds_;

@@ -19,6 +19,7 @@ void require_input(const Session& session, const DecodePort& input, const char* 
 SourceRows::SourceRows(Session& session, const DecodeInterface& decode)
     : SlotRows(session, decode),
       source_capacity_(decode.source_capacity),
+      source_lengths_(slots_, source_capacity_),
       source_symbol_(decode.source_symbol),
       rows_symbol_(decode.rows_symbol) {
   require_input(session, port::source_rows, "says where a source of a running batch is stored");
@@ -54,11 +55,14 @@ void SourceRows::read_sources(std::span<const RowSource> sources) {
   }
 }
 
-/// Runs the entry `encode`. The first source is the longest.
+/// Runs the entry `encode`. The first source is the longest. Padding repeats the last one.
 void SourceRows::read_together(std::span<const RowSource> sources) {
-  const size_t length = bounds_.source_length(sources[0].tokens.size(), sources.size());
+  const size_t count = std::min(with_padding(sources.size()), rows_per_run(sources[0].tokens.size()));
+  const size_t length = bounds_.source_length(sources[0].tokens.size(), count);
   std::vector<int32_t> ids, mask, rows;
-  for (const RowSource& source : sources) {
+  for (size_t i = 0; i < count; ++i) {
+    const RowSource& source = sources[std::min(i, sources.size() - 1)];
+    source_lengths_[source.row] = length;
     rows.push_back(static_cast<int32_t>(source.row));
     ids.insert(ids.end(), source.tokens.begin(), source.tokens.end());
     mask.resize(ids.size(), 1);
@@ -71,10 +75,24 @@ void SourceRows::read_together(std::span<const RowSource> sources) {
   session_.run(entry::encode, inputs, {});
 }
 
-void SourceRows::move(size_t from, size_t to, size_t length) {
-  SlotRows::move(from, to, length);
-  const auto source = static_cast<int32_t>(from), target = static_cast<int32_t>(to);
-  copy_rows(entry::reorder_sources, {&source, 1}, {&target, 1}, source_capacity_);
+/// A row's mask also covers what is behind its source, so copies cover what the row `to` had before.
+void SourceRows::copy_sources(const std::vector<int32_t>& from, const std::vector<int32_t>& to) {
+  size_t longest = 0;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const size_t source = source_lengths_[static_cast<size_t>(from[i])];
+    size_t& target = source_lengths_[static_cast<size_t>(to[i])];
+    longest = std::max({longest, source, target});
+    target = source;
+  }
+  copy_rows(entry::reorder_sources, from, to, longest, source_capacity_);
+}
+
+void SourceRows::move(std::span<const RowMove> moves) {
+  SlotRows::move(moves);
+  std::vector<int32_t> from, to;
+  for (const RowMove& each : moves)
+    from.push_back(static_cast<int32_t>(each.from)), to.push_back(static_cast<int32_t>(each.to));
+  copy_sources(from, to);
 }
 
 void SourceRows::copy(std::span<const RowCopy> copies) {
@@ -83,7 +101,7 @@ void SourceRows::copy(std::span<const RowCopy> copies) {
   for (const RowCopy& each : copies)
     if (each.begins)
       from.push_back(static_cast<int32_t>(each.from)), to.push_back(static_cast<int32_t>(each.to));
-  if (!from.empty()) copy_rows(entry::reorder_sources, from, to, source_capacity_);
+  copy_sources(from, to);
 }
 
 }  // namespace smelt

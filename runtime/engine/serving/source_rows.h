@@ -22,15 +22,17 @@ class SourceRows : public SlotRows {
   /// sources are padded to a common length and share runs.
   void read_sources(std::span<const RowSource> sources) override;
   size_t mixed_tokens() const override { return slots_; }
-  void move(size_t from, size_t to, size_t length) override;
+  void move(std::span<const RowMove> moves) override;
   /// Rows that begin get the source, too; others have it.
   void copy(std::span<const RowCopy> copies) override;
 
  private:
   size_t rows_per_run(size_t length) const;
+  void copy_sources(const std::vector<int32_t>& from, const std::vector<int32_t>& to);
   void read_together(std::span<const RowSource> sources);
 
   size_t source_capacity_;
+  std::vector<size_t> source_lengths_;  // by row
   std::string source_symbol_, rows_symbol_;
 };
 

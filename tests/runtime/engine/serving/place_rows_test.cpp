@@ -30,7 +30,8 @@ TEST(PlaceRows, CopiesReadTheSlotsOfThoseThatTheyContinue) {
 TEST(PlaceRows, MoveWithTheirSlot) {
   PlaceRows places(4, 4);
   places.copy(3, 2, 1), places.copy(2, 3, 2);
-  places.move(3, 0);
+  const RowMove moves[] = {{.from = 3, .to = 0, .length = 2}};
+  places.move(moves);
   EXPECT_EQ(slots_of(places, 0, 4), (std::vector<int32_t>{0, 2, 0, 0}));
   EXPECT_EQ(slots_of(places, 2, 4), (std::vector<int32_t>{0, 2, 2, 2}));
   EXPECT_EQ(slots_of(places, 3, 4), (std::vector<int32_t>(4, 3)));
