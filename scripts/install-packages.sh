@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Smelt is built from, where they are missing. What is there is left alone.
 #
-# Usage: scripts/install-packages.sh [build|run|tests|docs|book|all]
+# Usage: scripts/install-packages.sh [build|run|tests|docs|book|wheels|first|all]
 #   build: compiler and runtime   run: the libraries that a built program `smelt` needs   tests: what tests/run.sh adds
-#   docs: the site   book: the text of examples/quickstart.sh   all: build, tests and docs
+#   docs: the site   book: the text of examples/quickstart.sh   wheels: PyTorch and others that Python's tests import
+#   all: build, tests, docs and wheels   first: all but the wheels, which are gigabytes that no build needs
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config llvm-19-dev liblld-19-dev libfmt-dev nlohmann-json3-dev libcli11-dev
@@ -17,11 +18,12 @@ optional=(graphviz ccache python3-venv python3-dev libpolly-19-dev)  # the last 
 case "${1:-build}" in
   build) wanted=("${build[@]}") ;;
   tests) wanted=("${tests[@]}") ;;
-  all) wanted=("${build[@]}" "${tests[@]}" "${docs[@]}") ;;
+  all | first) wanted=("${build[@]}" "${tests[@]}" "${docs[@]}") ;;
   run) wanted=("${run[@]}") optional=() ;;
   docs) wanted=("${docs[@]}") optional=() ;;
   book) wanted=(bible-kjv) optional=() ;;
-  *) echo "usage: $0 [build|run|tests|docs|book|all]" >&2; exit 2 ;;
+  wheels) wanted=() optional=(python3-venv python3-dev) ;;
+  *) echo "usage: $0 [build|run|tests|docs|book|wheels|first|all]" >&2; exit 2 ;;
 esac
 
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
@@ -54,25 +56,32 @@ install_debian() {
   done
 }
 
-# What the tests of the Python package import, in an environment of its own.
+# The environment of Python's tests.
+home=$(dirname "${BASH_SOURCE[0]}")/../build/python-venv
+
+# What the Python package is built and tested with.
 install_python() {
-  local home
-  home=$(dirname "${BASH_SOURCE[0]}")/../build/python-venv
   [ -x "$home/bin/python" ] || python3 -m venv "$home" >/dev/null 2>&1 || echo "note: no environment for Python's packages" >&2
   install_wheels "the Python package" nanobind numpy pytest
-  "$home/bin/python" -c "import xdist" 2>/dev/null || "$home/bin/pip" install -q pytest-xdist >/dev/null 2>&1 ||
-    echo "note: without pytest-xdist Python's tests run one after the other" >&2
-  install_wheels "the import of ONNX models" onnx ml_dtypes
   install_wheels "structured output" jsonschema
+  "$home/bin/python" -c "import xdist" 2>/dev/null || pip_install pytest-xdist ||
+    echo "note: without pytest-xdist Python's tests run one after the other" >&2
+}
+# What its importers import.
+install_frameworks() {
+  install_wheels "the import of ONNX models" onnx ml_dtypes
   install_wheels "the import of modules of PyTorch" torch transformers expecttest
 }
-# install_wheels WHAT PACKAGE...: into the environment `home`.
+# install_wheels WHAT PACKAGE...: into the environment.
 install_wheels() {
   local what=$1
   shift
-  "$home/bin/python" -c "import $(IFS=,; echo "$*")" 2>/dev/null || "$home/bin/pip" install -q "$@" >/dev/null 2>&1 ||
+  "$home/bin/python" -c "import $(IFS=,; echo "$*")" 2>/dev/null || pip_install "$@" ||
     echo "note: no environment with $*: $what is not tested" >&2
 }
+# Modules are compiled when they are first imported, which most never are.
+pip_install() { "$home/bin/pip" install -q --no-compile "$@" >/dev/null 2>&1; }
 
 install_debian
-case "${1:-build}" in tests | all) install_python ;; esac
+case "${1:-build}" in tests | first | wheels | all) install_python ;; esac
+case "${1:-build}" in tests | wheels | all) install_frameworks ;; esac

@@ -276,11 +276,12 @@ docs() {
     python3 tests/docs_test.py build/smelt ${importing:+--python "$importing"}
 }
 build() {
-  # Warnings are errors in the sanitizer build: at -O2 GCC 12 warns of faults in the standard library that are not there.
   check "configure" cmake --preset release -DSMELT_TESTS=ON -DSMELT_BENCH=ON -DSMELT_WERROR=OFF \
     -DSMELT_PYTHON="$([ -n "$python" ] && echo ON || echo OFF)" ${python:+"-DPython_EXECUTABLE=$python"}
   check "build" ninja -C build
+  check "warnings of the build" no_warnings "$logs/build.log"
 }
+no_warnings() { ! grep -E "warning:" "$1"; }
 tests() {
   mapfile -t programs < <(cd build && ls -S ./*_tests | sed 's#^\./##')  # the longest first
   suite tests "$PWD/build" "${programs[@]}"
@@ -363,8 +364,13 @@ export OMP_WAIT_POLICY=passive  # threads that wait leave the cores to other pro
 # The sanitizers' tests find the cubins that the tests before them have compiled; NVRTC itself is not built by us.
 export SMELT_CACHE_DIR=$PWD/build/test-cache
 rm -rf "$SMELT_CACHE_DIR"
-packages() { bash scripts/install-packages.sh all; }
+# PyTorch and others, gigabytes that no build needs, come while compilers run.
+packages() { bash scripts/install-packages.sh first; }
 stage packages packages
+if wanted python; then
+  bash scripts/install-packages.sh wheels >"$logs/wheels.log" 2>&1 &
+  wheels=$!
+fi
 python=$(python_with_packages)
 needs_build=0
 for each in tests goldens embed docs python quickstart asan edits graphs; do wanted $each && needs_build=1; done
@@ -379,6 +385,8 @@ floors() {
 wanted floors && stage floors floors
 wanted tests && stage tests tests
 wanted goldens && stage goldens goldens
+wheels() { wait "$wheels"; cat "$logs/wheels.log"; }
+wanted python && stage wheels wheels
 wanted python && stage python python_tests
 # Each of these is a process at a time, beside which compilers run.
 single() {
