@@ -9,6 +9,7 @@
 #include "frontend/tensor_parallel.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/base/error.h"
+#include "runtime/plan/adapter_interface.h"
 #include "runtime/plan/decode_contract.h"
 
 namespace smelt {
@@ -48,10 +49,15 @@ std::unique_ptr<Module> build_transformer(const TransformerSpec& given, const Bu
     ModelGraph(*module, spec, options, adapters, "evaluate", {}).add_loss();
   }
   ModelGraph(*module, spec, options, adapters, entry::logits, {}).add_logits();
-  if (keeps_caches(spec, options)) add_cached_graphs(*module, spec, options, adapters);
+  std::optional<AdapterSlots> slots;
+  if (options.adapters > 0) slots.emplace(options.adapters, options.adapter_rank, options.adapter_targets);
+  if (keeps_caches(spec, options))
+    add_cached_graphs(*module, spec, options, {adapters, slots ? &*slots : nullptr});
   if (adapters) finish_adapters(*module, spec, *adapters, options.training);
   const std::optional<Json> config = config_from_spec(spec);
-  module->description = describe_model(spec, config.value_or(nullptr), Json::object()).dump();
+  Json description = describe_model(spec, config.value_or(nullptr), Json::object());
+  if (slots) description[kAdapterSlots] = slots->description();
+  module->description = description.dump();
   return module;
 }
 

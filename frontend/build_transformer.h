@@ -50,6 +50,12 @@ struct BuildOptions {
   /// Configuration of low-rank adapters (LoRA), with the linear maps that get an adapter. All parameters of
   /// the model are then frozen, except those that the configuration trains too. nullopt: no adapters.
   std::optional<LoraConfig> lora = std::nullopt;
+  /// Number of slots for low-rank adapters that are loaded while the plan is in use, and the largest rank of
+  /// such an adapter. Each row of the entries with caches selects a slot by the input `adapters`. 0: no
+  /// slots. Only for decoders with caches.
+  int64_t adapters = 0, adapter_rank = 16;
+  /// Names of the linear maps with slots, as in LoraConfig::targets; empty: all linear maps of the blocks.
+  std::vector<std::string> adapter_targets = {};
 };
 
 /// Builds the graphs, here with their outputs:

@@ -13,13 +13,16 @@ namespace {
 const Place kMemoryMask = {"decoder.cross.mask"};
 constexpr double kAllTokens = -1;  // a length that means T
 constexpr double kOwnRow = -1;     // a row of the caches that means the input's row
+constexpr int64_t kNoAdapter = -1;
 
 /// One entry as it grows.
 class CachedGraph : ModelGraph {
  public:
-  CachedGraph(Module& module, const TransformerSpec& spec, const BuildOptions& options, Adapters* adapters,
-              const char* name)
-      : ModelGraph(module, spec, options, adapters, name, {}) {}
+  CachedGraph(Module& module, const TransformerSpec& spec, const BuildOptions& options,
+              AdaptersOfGraphs adapters, const char* name)
+      : ModelGraph(module, spec, options, adapters.adapters, name, {}) {
+    b_.adapter_slots = adapters.slots;
+  }
 
   /// Runs the encoder and leaves what the decoder reads of it in its cache.
   void add_encode() {
@@ -39,6 +42,7 @@ class CachedGraph : ModelGraph {
     Cache tokens = cache_of("T");
     tokens.past = input(port::past_length);
     set_id_range(*tokens.past->node(), {.below = tokens.capacity});  // one more token has room
+    read_adapters();
     decode_behind(tokens, batch_);
     last_ = last_tokens(last_, input_of_lengths());
     give(port::logits, row_logits());
@@ -52,6 +56,7 @@ class CachedGraph : ModelGraph {
     tokens.past = input_of_past();
     const Extents extents = {{Extent::rows, batch_}, {Extent::capacity, tokens.capacity}};
     tokens.row_of_place = index_input(port::place_rows, extents, tokens.slots);
+    read_adapters();
     decode_behind(tokens, batch_);
     Value* found = row_logits();
     give(port::logits, found);
@@ -65,6 +70,7 @@ class CachedGraph : ModelGraph {
     Value* own = index_input(port::slots, sizes(1), slots, true);
     Value* kept = b_.graph.convert(b_.graph.lt(b_.graph.like(own, -1), own), DType::i32);
     Value* past = input_of_past();
+    read_adapters();
     decode_behind(paged_cache(b_, options_.cache_pages, input_of_pages(), past, 1, kept), batch_);
     give_candidates(row_logits());
   }
@@ -72,6 +78,7 @@ class CachedGraph : ModelGraph {
   /// One token more of each row, which the run before has chosen; a guided choice looks at the text.
   void add_next(bool guided) {
     Cache tokens = cache_to_choose_from(guided);
+    read_adapters();
     decode_behind(tokens, batch_);
     Value* found = row_logits();
     if (guided)
@@ -92,6 +99,7 @@ class CachedGraph : ModelGraph {
     Value* lengths = input_of_lengths();
     Value* all = b_.graph.broadcast(b_.graph.extent(length_, DType::i32), {}, lengths->shape());
     Value* own = b_.graph.select(b_.graph.eq(lengths, b_.graph.like(lengths, kAllTokens)), all, lengths);
+    read_adapters();
     decode_behind(paged_cache(b_, options_.cache_pages, table, past, length_, own), batch_);
     if (!gives_logits) return give(port::rows, b_.graph.extent(length_, DType::i32));
     last_ = last_tokens(last_, lengths);
@@ -140,9 +148,11 @@ class CachedGraph : ModelGraph {
     Value* table = index_input(port::pages, extents, options_.cache_pages);
     Value* last = index_input(port::last_tokens, extents, symbols.upper(batch_));
     Value* slots = index_input(port::slots, extents, symbols.upper(rows), true);
+    Value* adapters = adapters_input(extents);
     GraphBuilder& g = b_.graph;
     Value* kept = g.convert(g.lt(g.like(row, -1), row), DType::i32);
     row = within(g, row, symbols.upper(rows));
+    if (adapters) b_.adapter_of_row = g.gather(adapters, row);
     Value* slot = within(g, g.gather(slots, row), symbols.upper(rows));
     g.set_source("next.token");
     Value* chosen = within(g, g.gather(g.state(state::next_token), slot), spec_.vocab_size);
@@ -177,6 +187,7 @@ class CachedGraph : ModelGraph {
     const TokenChoice choice = guided ? TokenChoice{.rows = tokens.rows, .past = tokens.past}
                                       : token_choice_inputs(b_, tokens.rows, tokens.past);
     tokens.row_of_place = beam_rows(b_, choice);
+    read_adapters();
     decode_behind(tokens, sentences, beams);
     Value* found = row_logits();
     Value* ends = tokens_or_none(b_, port::ends, of_beams);
@@ -226,6 +237,16 @@ class CachedGraph : ModelGraph {
                  {.below = below, .ignored = may_lack ? std::optional<int64_t>(-1) : std::nullopt});
     return made;
   }
+
+  /// Adds the optional input of the slot of each row's adapter; null if there are no slots.
+  Value* adapters_input(const Extents& extents) {
+    if (!b_.adapter_slots) return nullptr;
+    Value* given = optional_input(std::string(port::adapters), port::adapters.shape.of(extents), kNoAdapter);
+    set_id_range(*given->node(), {.below = b_.adapter_slots->count(), .ignored = kNoAdapter});
+    return given;
+  }
+  /// Lets each row of the batch select an adapter.
+  void read_adapters() { b_.adapter_of_row = adapters_input({{Extent::rows, batch_}}); }
 
   /// Adds the inputs that divide the queries of a mixed run. `table`: pages of the rows; `row` and `past`:
   /// row of each token, and tokens of that row before it.
@@ -309,6 +330,7 @@ class CachedGraph : ModelGraph {
   Read read_one_each(Value* kept = nullptr) {
     Value* table = input_of_pages();
     Value* past = input_of_past();
+    read_adapters();
     decode_behind(paged_cache(b_, options_.cache_pages, table, past, 1, kept), batch_);
     Value* found = row_logits();
     give(port::logits, found);
@@ -391,7 +413,7 @@ class CachedGraph : ModelGraph {
 };
 
 void add_page_readers(Module& module, const TransformerSpec& spec, const BuildOptions& options,
-                      Adapters* adapters) {
+                      AdaptersOfGraphs adapters) {
   if (const int64_t tokens = options.step_tokens.value_or(0);
       tokens > 0 && options.has_sampler.value_or(false)) {
     bound_run_tokens(tokens, module.symbols);
@@ -411,7 +433,8 @@ void add_page_readers(Module& module, const TransformerSpec& spec, const BuildOp
   CachedGraph(module, spec, options, adapters, entry::begin_pages).add_begin_pages();
 }
 
-void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& options, Adapters* adapters) {
+void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& options,
+               AdaptersOfGraphs adapters) {
   add_page_readers(module, spec, options, adapters);
   CachedGraph(module, spec, options, adapters, entry::copy_pages).add_copy_pages();
   if (options.has_sampler.value_or(false))
@@ -422,7 +445,7 @@ void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& 
 
 /// The states of a cache are declared by who writes them first.
 void add_cached_graphs(Module& module, const TransformerSpec& spec, const BuildOptions& options,
-                       Adapters* adapters) {
+                       AdaptersOfGraphs adapters) {
   if (options.cache_pages > 0) return add_pages(module, spec, options, adapters);
   if (const auto rings = ring_bounds(spec, options, module.symbols)) bound_runs(*rings, module.symbols);
   if (has_both(spec)) CachedGraph(module, spec, options, adapters, entry::encode).add_encode();

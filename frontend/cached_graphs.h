@@ -8,8 +8,14 @@
 
 namespace smelt {
 
-/// Adds the graphs and the states of their caches to the module. `adapters`: null if the model has none.
+/// The adapters of a model, and its slots for adapters; null: it has none.
+struct AdaptersOfGraphs {
+  Adapters* adapters = nullptr;
+  AdapterSlots* slots = nullptr;
+};
+
+/// Adds the graphs and the states of their caches to the module.
 void add_cached_graphs(Module& module, const TransformerSpec& spec, const BuildOptions& options,
-                       Adapters* adapters);
+                       AdaptersOfGraphs adapters);
 
 }  // namespace smelt

@@ -9,6 +9,7 @@
 #include "ir/text/text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/base/error.h"
+#include "runtime/plan/adapter_interface.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/system/file.h"
 
@@ -101,7 +102,10 @@ std::unique_ptr<Module> Description::build(const BuildOptions& options) const {
     return module;
   }
   std::unique_ptr<Module> module = build_transformer(spec, options);
-  module->description = describe_model(spec, config, generation).dump();
+  Json description = describe_model(spec, config, generation);
+  const Json built = Json::parse(module->description);
+  if (built.contains(kAdapterSlots)) description[kAdapterSlots] = built[kAdapterSlots];
+  module->description = description.dump();
   return module;
 }
 

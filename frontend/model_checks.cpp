@@ -1,5 +1,7 @@
 #include "frontend/model_checks.h"
 
+#include "frontend/tensor_parallel.h"
+
 #include <fmt/format.h>
 
 #include "llvm/ADT/STLExtras.h"
@@ -92,6 +94,16 @@ std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOpt
   refuse(spec.positions.counted_by_mask && spec.positions.kind != PositionKind::learned &&
              spec.positions.kind != PositionKind::alibi,
          "positions.counted_by_mask", "is for learned positions and alibi; expected false");
+  const bool has_slots = options.adapters > 0;
+  refuse(has_slots && (has_encoder(spec) || !has_decoder(spec) || spec.head.kind != HeadKind::lm), "adapters",
+         "slots for adapters are for decoders that generate text; expected 0");
+  refuse(has_slots && !keeps_caches(spec, options), "adapters",
+         "slots for adapters are for entries with caches; expected --mode=infer with them, or 0");
+  refuse(has_slots && is_tensor_parallel(options.mesh), "adapters",
+         "slots for adapters are for one rank; expected 0, or no mesh");
+  refuse(has_slots && options.lora.has_value(), "adapters",
+         "the model has an adapter of its own; expected --adapter or slots for adapters");
+  refuse(has_slots && options.adapter_rank < 1, "adapter_rank", "expected at least 1");
   refuse(options.training && spec.head.kind == HeadKind::none, "head.kind",
          "none has no loss to train; expected a head, or compile with --mode=infer");
   if (options.caches.value_or(false)) llvm::append_range(problems, problems_with_caches(spec, options));

@@ -44,6 +44,13 @@ class BatchService {
   /// version. Throws the Errors of check_weight_update, and ApiError if the plan is for several ranks or the
   /// service has ended; nothing is changed then.
   virtual uint64_t update_weights(WeightUpdate update) = 0;
+  /// Returns the adapters that requests may name (RequestBatch::adapters); null if there are none.
+  virtual AdapterStore* adapters() { return nullptr; }
+  /// Gives an adapter a slot, and passes its matrices to the batch, without waiting: they are written between
+  /// two steps, before requests run that are handed over later. Throws the Errors of AdapterStore::add, and
+  /// ApiError if the service has ended; nothing is changed then. Requires: adapters() is not null, and
+  /// `weights` fit them.
+  virtual void write_adapter(const std::string& name, AdapterWeights weights) = 0;
 
   virtual ContinuousBatchCounts counts() const = 0;
   virtual RequestTimes times() const = 0;

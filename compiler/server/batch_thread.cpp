@@ -53,6 +53,13 @@ uint64_t BatchThread::update_weights(WeightUpdate update) {
   return last_version_;
 }
 
+void BatchThread::write_adapter(const std::string& name, AdapterWeights weights) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) std::rethrow_exception(refusal());
+  pending_adapters_.push_back({adapters()->add(name), std::move(weights)});
+  changed_.notify_all();
+}
+
 ContinuousBatchCounts BatchThread::counts() const {
   const std::lock_guard lock(mutex_);
   return counts_;
@@ -119,6 +126,7 @@ void BatchThread::work() {
     const std::vector<RequestBatch::Id> cancelled = abandoned();
     tell(cancelled, false);
     apply_updates();
+    write_adapters();
     admit_taken();
     for (const RequestBatch::Id id : cancelled) batch_->cancel(id);
     if (batch_->step()) times_.add_step(live_.size() - batch_->counts().waiting);
@@ -131,13 +139,17 @@ void BatchThread::work() {
 bool BatchThread::take_pending() {
   std::unique_lock lock(mutex_);
   const auto is_due = [&] {
-    return closed_ || !pending_.empty() || !pending_updates_.empty() || !live_.empty() || !batch_->idle();
+    return closed_ || !pending_.empty() || !pending_updates_.empty() || !pending_adapters_.empty() ||
+           !live_.empty() || !batch_->idle();
   };
   if (turns_)
     changed_.wait_for(lock, kQuiet, is_due);
   else
     changed_.wait(lock, is_due);
-  if (!closed_) taken_.swap(pending_), taken_updates_.swap(pending_updates_);
+  if (!closed_) {
+    taken_.swap(pending_), taken_updates_.swap(pending_updates_);
+    taken_adapters_.swap(pending_adapters_);
+  }
   return !closed_;
 }
 
@@ -175,6 +187,11 @@ void BatchThread::admit_taken() {
 void BatchThread::apply_updates() {
   for (WeightUpdate& update : taken_updates_) batch_->update_weights(std::move(update));
   taken_updates_.clear();
+}
+
+void BatchThread::write_adapters() {
+  for (const NewAdapter& each : taken_adapters_) batch_->write_adapter(*each.adapter, each.weights);
+  taken_adapters_.clear();
 }
 
 void BatchThread::submit_all(Submission& submission) {

@@ -39,6 +39,8 @@ class BatchThread : public BatchService {
 
   std::shared_ptr<Mailbox> hand_over(std::vector<Request> requests, AskedCompletion asked = {}) override;
   uint64_t update_weights(WeightUpdate update) override;
+  AdapterStore* adapters() override { return batch_->adapters(); }
+  void write_adapter(const std::string& name, AdapterWeights weights) override;
   ContinuousBatchCounts counts() const override;
   RequestTimes times() const override;
   bool wait_idle(std::chrono::steady_clock::duration most) override;
@@ -58,6 +60,11 @@ class BatchThread : public BatchService {
     AskedCompletion asked;
     RequestClock clock;  // initial clock of every request
   };
+  /// An adapter whose slot is to be written.
+  struct NewAdapter {
+    std::shared_ptr<const ServedAdapter> adapter;
+    AdapterWeights weights;
+  };
   /// Destination of the progress of a running request.
   struct Live {
     std::shared_ptr<Mailbox> mailbox;
@@ -76,6 +83,7 @@ class BatchThread : public BatchService {
   void admit_taken();
   /// Gives the batch the weights of taken_updates_. An Error here ends the service, because the weights are
   /// then undefined; all faults of the weights were found by update_weights().
+  void write_adapters();
   void apply_updates();
   void submit_all(Submission& submission);
   std::vector<RequestBatch::Id> abandoned() const;
@@ -94,12 +102,14 @@ class BatchThread : public BatchService {
   std::map<RequestBatch::Id, Live> live_;
   std::deque<Submission> taken_;             // removed from pending_, but not yet accepted or refused
   std::vector<WeightUpdate> taken_updates_;  // removed from pending_updates_, but not yet applied
+  std::vector<NewAdapter> taken_adapters_;   // removed from pending_adapters_, but not yet written
   RequestTimes times_;
 
   mutable std::mutex mutex_;  // guards the following members, which all threads use
   std::condition_variable changed_;
   std::deque<Submission> pending_;
   std::vector<WeightUpdate> pending_updates_;
+  std::vector<NewAdapter> pending_adapters_;
   uint64_t last_version_ = 0;  // of the weights of the last update
   bool closed_ = false;
   std::string fault_;

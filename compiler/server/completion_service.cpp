@@ -249,11 +249,24 @@ void CompletionService::require_room(const CompletionRequest& request) const {
       name, "invalid_value");
 }
 
-CompletionHead CompletionService::head(Kind kind) {
+std::vector<std::string> CompletionService::adapter_names() const {
+  const AdapterStore* adapters = batch_.adapters();
+  return adapters ? adapters->names() : std::vector<std::string>();
+}
+
+std::shared_ptr<const ServedAdapter> CompletionService::adapter_of(const CompletionRequest& request) const {
+  if (!request.model || *request.model == name()) return nullptr;
+  const AdapterStore* adapters = batch_.adapters();
+  auto found = adapters ? adapters->find(*request.model) : nullptr;
+  if (!found) refuse_name(*request.model);
+  return found;
+}
+
+CompletionHead CompletionService::head(Kind kind, const std::string& model) {
   static constexpr const char* kNames[] = {"cmpl", "chatcmpl", "resp"};
   return {.is_chat = kind != Kind::completion,
           .id = fmt::format("{}-{:x}-{}", kNames[static_cast<size_t>(kind)], created(), ++answers_),
-          .model = name(),
+          .model = model,
           .created = std::time(nullptr),
           .text_of_token = [this](int32_t id) {
             return texts_.known() ? texts_.decode_one(id) : std::to_string(id);
@@ -319,14 +332,15 @@ std::string CompletionService::completion_of(const ChatRequest& chat) const {
 
 std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view body, Kind kind) {
   const CompletionRequest request = maker_.read(body);
-  if (request.model) require_name(*request.model);
+  const std::shared_ptr<const ServedAdapter> adapter = adapter_of(request);
   require_slots(request);
   require_room(request);
   RequestMaker::Made made = maker_.make(request, [&](const Request& one) { batch_.check(one); });
+  for (Request& one : made.requests) one.adapter = adapter;
   auto mailbox =
       batch_.hand_over(std::move(made.requests), {.body = std::string(body), .seed = request.options.seed});
-  return std::make_shared<CompletionAnswer>(head(kind), request, made.prompt_tokens, std::move(made.echoes),
-                                            std::move(mailbox));
+  return std::make_shared<CompletionAnswer>(head(kind, adapter ? adapter->name : name()), request,
+                                            made.prompt_tokens, std::move(made.echoes), std::move(mailbox));
 }
 
 }  // namespace smelt::server

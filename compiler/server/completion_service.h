@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/cli/shared/prompt_text.h"
+#include "compiler/server/adapter_updates.h"
 #include "compiler/server/answer.h"
 #include "compiler/server/batch_service.h"
 #include "compiler/server/chat_source.h"
@@ -97,6 +98,10 @@ class CompletionService : public ModelService {
   std::shared_ptr<CompletionAnswer> answer_chat(std::string_view body);
   /// Does the same for the body of a POST /v1/responses, which is translated to a chat.
   std::shared_ptr<CompletionAnswer> answer_response(std::string_view body);
+  std::vector<std::string> adapter_names() const override;
+  /// Answers POST /v1/load_lora_adapter and POST /v1/unload_lora_adapter from now on. `adapters` must outlive
+  /// the service.
+  void take_adapters(const AdapterUpdates& adapters) { adapter_updates_ = &adapters; }
   /// Answers POST /update_weights from now on. `updates` must outlive the service.
   void take_weights(const WeightUpdates& updates) { updates_ = &updates; }
 
@@ -108,12 +113,20 @@ class CompletionService : public ModelService {
   std::string update_weights(std::string_view body) const override {
     return updates_ ? updates_->update(body) : ModelService::update_weights(body);
   }
+  std::string load_adapter(std::string_view body) const override {
+    return adapter_updates_ ? adapter_updates_->load(body) : ModelService::load_adapter(body);
+  }
+  std::string unload_adapter(std::string_view body) const override {
+    return adapter_updates_ ? adapter_updates_->unload(body) : ModelService::unload_adapter(body);
+  }
+  /// Returns the adapter that the request names as its model; null if it names the model itself or none.
+  std::shared_ptr<const ServedAdapter> adapter_of(const CompletionRequest& request) const;
   /// Throws ApiError if the request has more choices than the batch accepts.
   void require_slots(const CompletionRequest& request) const;
   void require_room(const CompletionRequest& request) const;
   /// Kinds of replies, of which each has ids of its own.
   enum class Kind : uint8_t { completion, chat, response };
-  CompletionHead head(Kind kind);
+  CompletionHead head(Kind kind, const std::string& model);
   void require_chats() const;
   std::shared_ptr<CompletionAnswer> answer_chat(const ChatRequest& chat, Kind kind);
   void require_tools(const ChatTools& tools) const;
@@ -126,7 +139,8 @@ class CompletionService : public ModelService {
   const RequestMaker& maker_;
   const ChatSource chats_;
   const TokenService tokens_;
-  const WeightUpdates* updates_ = nullptr;  // null: the server takes no new weights
+  const WeightUpdates* updates_ = nullptr;           // null: the server takes no new weights
+  const AdapterUpdates* adapter_updates_ = nullptr;  // null: it loads no adapters while it runs
   std::atomic<uint64_t> answers_ = 0;
 };
 

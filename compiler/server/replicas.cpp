@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "runtime/engine/serving/cache_rows.h"
+#include "runtime/base/error.h"
 
 namespace smelt::server {
 namespace {
@@ -65,6 +65,10 @@ uint64_t Replicas::update_weights(WeightUpdate update) {
   update.version = open[0]->update_weights(update);
   for (size_t i = 1; i < open.size(); ++i) open[i]->update_weights(update);
   return *update.version;
+}
+
+void Replicas::write_adapter(const std::string& name, AdapterWeights /*weights*/) {
+  fail("adapter '{}': replicas take no adapters", name);
 }
 
 ContinuousBatchCounts Replicas::counts() const {

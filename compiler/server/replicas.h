@@ -30,6 +30,8 @@ class Replicas : public BatchService {
   std::shared_ptr<Mailbox> hand_over(std::vector<Request> requests, AskedCompletion asked = {}) override;
   /// Each batch takes the weights between two steps of its own; so for a moment replicas have different ones.
   uint64_t update_weights(WeightUpdate update) override;
+  /// Throws Error: replicas have no adapters().
+  void write_adapter(const std::string& name, AdapterWeights weights) override;
   /// Returns the sums of the batches' counts. The version of the weights is the oldest that a batch has.
   ContinuousBatchCounts counts() const override;
   RequestTimes times() const override;

@@ -81,7 +81,7 @@ TextService::TextService(BatchService& batch, const cli::PromptText& texts, cons
       tokens_(texts, chats_, batch.capacity(), batch.vocabulary()) {}
 
 void TextService::require_path(std::string_view path) const {
-  if (path != route::kUpdateWeights && route::replies_at_once(path)) return;
+  if (path == route::kTokenize || path == route::kDetokenize) return;
   const auto task = task_of(path);
   if (!model_.classifies) {
     if (task != TextTask::embed)

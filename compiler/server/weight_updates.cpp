@@ -1,10 +1,10 @@
 #include "compiler/server/weight_updates.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
 
+#include "compiler/server/path_below.h"
 #include "runtime/base/error.h"
 #include "runtime/engine/serving/api_error.h"
 #include "runtime/engine/serving/body_fields.h"
@@ -46,20 +46,9 @@ WeightUpdates::WeightUpdates(BatchService& batch, const fs::path& directory)
   if (!fs::is_directory(directory_)) fail("--weights-from {}: expected a directory", directory.string());
 }
 
-/// Links are resolved first, so that none leads out of the directory.
-fs::path WeightUpdates::path_below(const std::string& path) const {
-  std::error_code fault;
-  const fs::path whole = fs::weakly_canonical(directory_ / path, fault);
-  const auto differs = std::ranges::mismatch(directory_, whole);
-  if (fault || path.find('\0') != std::string::npos || differs.in1 != directory_.end())
-    refuse_update("path", fmt::format("path = {}: expected one below the directory of --weights-from",
-                                      brief(Json(path))));
-  return whole;
-}
-
 std::string WeightUpdates::update(std::string_view body) const {
   UpdateFields fields = read_update(body);
-  const fs::path path = path_below(fields.path);
+  const fs::path path = path_below(directory_, fields.path, "path", "--weights-from");
   try {
     fields.update.weights = std::make_shared<const Checkpoint>(Checkpoint::open(path));
     const uint64_t version = batch_.update_weights(std::move(fields.update));

@@ -22,8 +22,6 @@ class WeightUpdates {
   std::string update(std::string_view body) const;
 
  private:
-  std::filesystem::path path_below(const std::string& path) const;
-
   BatchService& batch_;
   const std::filesystem::path directory_;  // without symbolic links
 };

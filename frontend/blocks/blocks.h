@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "frontend/blocks/adapter_slots.h"
 #include "frontend/blocks/adapters.h"
 #include "frontend/build_transformer.h"
 #include "frontend/parameter_names.h"
@@ -20,10 +21,13 @@ struct BlockBuilder {
   GraphBuilder graph;
   const TransformerSpec& spec;
   const ParameterNames names;
-  TransformerSpec::Dropout dropout;  // probabilities in this graph
-  DType cache_type = DType::f32;     // of cached keys and values
-  Adapters* adapters = nullptr;      // of linear maps; null: there are none
-  double adapter_dropout = 0;        // dropout probability of the adapters' inputs
+  TransformerSpec::Dropout dropout;       // probabilities in this graph
+  DType cache_type = DType::f32;          // of cached keys and values
+  Adapters* adapters = nullptr;           // of linear maps; null: there are none
+  double adapter_dropout = 0;             // dropout probability of the adapters' inputs
+  AdapterSlots* adapter_slots = nullptr;  // of the linear maps of blocks; null: there are none
+  /// i32[B]: the slot of each row's adapter, or -1 if the row has none; null: no row of this graph has one.
+  Value* adapter_of_row = nullptr;
 
   /// Sets the source name of the nodes that are added next: the name of the model's module `place`, such as
   /// "h.3.mlp", followed by "." and `part` if `part` is not empty.
@@ -110,8 +114,8 @@ enum class Into : uint8_t { inner, residual };
 Value* weight(BlockBuilder& b, const Place& place, Shape shape, double deviation);
 /// Applies a norm over the last dimension of x.
 Value* norm(BlockBuilder& b, const Place& place, Value* x);
-/// Returns x W^T for x [...,in] and the weight W [out,in], plus a bias [out] if `bias`, plus the addend of
-/// the module's adapter if it has one: [...,out].
+/// Returns x W^T for x [...,in] and the weight W [out,in], plus a bias [out] if `bias`, plus the addends of
+/// the module's adapter, and of the adapters in slots, if it has any: [...,out].
 Value* linear(BlockBuilder& b, const Place& place, Value* x, int64_t out, bool bias, Into into = Into::inner);
 /// Applies `count` linear maps to x [B,T,in], and returns [B,T,count,out]. Their weights are one parameter
 /// [count,out,in], which checkpoints store as a matrix [count*out,in]. With tensor parallelism, each rank

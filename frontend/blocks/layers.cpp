@@ -68,7 +68,7 @@ Value* linear(BlockBuilder& b, const Place& place, Value* x, int64_t out, bool b
   if (bias) operands.push_back(parameter(b, place, "bias", {out}, value(0), false));
   Value* y = b.graph.create(Op::linear, operands)->result();
   Value* low = adapter(b, place, x, 0, out);
-  return low ? b.graph.add(y, low) : y;
+  return with_adapter_slots(b, place, x, low ? b.graph.add(y, low) : y, 0);
 }
 
 Value* stacked_linear(BlockBuilder& b, const Place& place, Value* x, int64_t count, int64_t out, bool bias) {
@@ -77,6 +77,7 @@ Value* stacked_linear(BlockBuilder& b, const Place& place, Value* x, int64_t cou
   g.module().find_parameter(weights->node()->get(attr::name))->stacked = true;
   Value* y = g.matmul(x, weights, "btc,soc->btso");
   if (Value* low = adapter(b, place, x, count, out)) y = g.add(y, low);
+  y = with_adapter_slots(b, place, x, y, count);
   if (!bias) return y;
   Value* biases = parameter(b, place, "bias", {count, out}, value(0), false);
   g.module().find_parameter(biases->node()->get(attr::name))->stacked = true;

@@ -136,6 +136,19 @@ void DeviceStates::fill(int index, const Executor::MakePart& make) {
   note_written(index);
 }
 
+void DeviceStates::write_part(int index, int64_t begin, std::span<const std::byte> bytes) {
+  State& state = at(index);
+  if (state.stream || state.host) {
+    std::ranges::copy(bytes, write(index).subspan(static_cast<size_t>(begin)).begin());
+    return;
+  }
+  upload(index);
+  staging_.send(
+      state.device->get() + static_cast<DevicePointer>(begin), std::ssize(bytes),
+      [&](int64_t from, std::span<std::byte> part) { copy_part(bytes.data() + from, part); }, stream_);
+  note_written(index);
+}
+
 void DeviceStates::upload(int index) {
   State& state = at(index);
   if (state.newer != Newer::host) return;

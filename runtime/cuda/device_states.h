@@ -45,6 +45,8 @@ class DeviceStates {
   /// creates a mirror.
   void clear(int index);
   void fill(int index, const Executor::MakePart& make);
+  /// Writes `bytes` to a state from byte `begin` on.
+  void write_part(int index, int64_t begin, std::span<const std::byte> bytes);
 
   /// Send a state, or all states, to the device if the host may have written to them.
   void upload(int index);

@@ -221,6 +221,10 @@ void CudaExecutor::fill_state(int index, const MakePart& make) {
   guarded([&] { states_.fill(index, make); });
 }
 
+void CudaExecutor::write_part(int index, int64_t begin, std::span<const std::byte> bytes) {
+  guarded([&] { states_.write_part(index, begin, bytes); });
+}
+
 const KernelCode* CudaExecutor::find_kernel(std::string_view name) const {
   const auto found = std::ranges::find(plan_->kernels, name, &KernelCode::name);
   return found == plan_->kernels.end() ? nullptr : &*found;

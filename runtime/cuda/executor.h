@@ -41,6 +41,7 @@ class CudaExecutor : public Executor {
   std::span<const std::byte> read_state(int index) override;
   void clear_state(int index) override;
   void fill_state(int index, const MakePart& make) override;
+  void write_part(int index, int64_t begin, std::span<const std::byte> bytes) override;
   /// Launches the plan's kernel for initial values. Returns false if there is none, or if the host holds a
   /// part of the state.
   bool initialize_state(int index, uint32_t seed) override;

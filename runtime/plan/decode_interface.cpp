@@ -1,6 +1,7 @@
 #include "runtime/plan/decode_interface.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "runtime/plan/plan_refusal.h"
 
@@ -119,6 +120,27 @@ size_t upper(const Plan& plan, const Dim* size) {
   return size ? static_cast<size_t>(plan.symbols.upper(*size)) : 0;
 }
 
+/// Returns the slots for adapters that a port numbers; 0 if there is no port.
+int64_t numbered_slots(const Port* port) {
+  if (!port) return 0;
+  return port->optional && port->ids ? std::max<int64_t>(port->ids->below, -1) : -1;
+}
+
+/// Returns the slots for adapters. All entries that read tokens have the same number of them.
+size_t adapter_slots_of(const Plan& plan) {
+  std::optional<int64_t> slots;
+  for (const EntryContract& contract : decode_contract()) {
+    const PlanEntry* entry = plan.find_entry(contract.name);
+    if (!entry || std::ranges::count(contract.ports, port::adapters.name, &DecodePort::name) == 0) continue;
+    const int64_t own = numbered_slots(find_port(*entry, port::adapters));
+    if (own < 0 || own != slots.value_or(own))
+      refuse("entry '{}': its input '{}' does not number the slots for adapters as other entries do; {}",
+             entry->name, port::adapters.name, kRemedy);
+    slots = own;
+  }
+  return static_cast<size_t>(slots.value_or(0));
+}
+
 }  // namespace
 
 DecodeInterface::DecodeInterface(const Plan& plan) : addressing(addressing_of(plan)) {
@@ -129,6 +151,7 @@ DecodeInterface::DecodeInterface(const Plan& plan) : addressing(addressing_of(pl
     refuse("the vocabulary is {}; expected a number; {}", check.size(Extent::vocabulary)->str(), kRemedy);
   vocabulary = upper(plan, check.size(Extent::vocabulary));
   in_pages() ? derive_pages(plan) : derive_rows(plan);
+  adapters = adapter_slots_of(plan);
   if (const State* text = plan.find_state(state::text_tokens)) text_capacity = upper(plan, &text->shape[1]);
   source_text_capacity = upper(plan, check.size(Extent::source_capacity));
 }

@@ -56,6 +56,7 @@ struct DecodeInterface {
   size_t source_capacity = 0;  // largest number of tokens per source
   /// Tokens per row of the states text_tokens and text_source; 0: the plan does not have the state.
   size_t text_capacity = 0, source_text_capacity = 0;
+  size_t adapters = 0;  // slots for adapters (adapter_interface.h), of which each row of a run selects one
   size_t pages = 0, row_pages = 0;  // pages of the caches, and the largest number of pages per row
   /// Names of the symbols for the numbers of rows, tokens per row and tokens per source of a run. Empty if
   /// the number is not a symbol.

@@ -106,6 +106,10 @@ void Executor::run_on_device(const PlanEntry& entry, const SymbolValues& symbols
 
 void Executor::clear_state(int index) { std::ranges::fill(state(index), std::byte{0}); }
 
+void Executor::write_part(int index, int64_t begin, std::span<const std::byte> bytes) {
+  std::ranges::copy(bytes, state(index).subspan(static_cast<size_t>(begin)).begin());
+}
+
 void Executor::round_state(int from, int to, DType to_type) {
   const auto exact = read_state(from);
   narrow(reinterpret_cast<const float*>(exact.data()), state(to).data(), to_type,

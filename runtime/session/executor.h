@@ -107,6 +107,8 @@ class Executor {
   /// Writes a state. A GPU executor calls `make` for one part after another, and copies a part to the GPU
   /// while the next is made, so that the host never stores the whole state.
   virtual void fill_state(int index, const MakePart& make) { make(0, state(index)); }
+  /// Writes `bytes` to the bytes of a state from byte `begin` on. A GPU executor copies only these bytes.
+  virtual void write_part(int index, int64_t begin, std::span<const std::byte> bytes);
   /// Sets a state to its initial values (runtime/engine/weights/initialize.h) on the device. Returns false if
   /// the executor cannot do that. The caller then has to compute the values on the host.
   virtual bool initialize_state(int /*index*/, uint32_t /*seed*/) { return false; }

@@ -156,6 +156,9 @@ class Session {
   /// (runtime/engine/weights/quantize.h), and their scales are written to the state of the scales.
   void write_segment(std::string_view state, std::string_view segment, std::span<const float> values);
 
+  /// Writes the elements of a float state from element `begin` on, rounded to its type. Throws Error if the
+  /// state has another type, or fewer elements.
+  void write_elements(std::string_view state, int64_t begin, std::span<const float> values);
   /// Writes a whole state.
   void write_state(std::string_view name, std::span<const std::byte> bytes);
   /// Sets a state to zeros.

@@ -223,6 +223,20 @@ void Session::write_state(std::string_view name, std::span<const std::byte> byte
   });
 }
 
+void Session::write_elements(std::string_view name, int64_t begin, std::span<const float> values) {
+  const int index = state_index(name);
+  require_own(index);
+  const State& state = plan_->states[static_cast<size_t>(index)];
+  const int64_t width = size_of(state.dtype), count = state_bytes(*plan_, state) / width;
+  if (!is_float(state.dtype) || begin < 0 || begin > count || std::ssize(values) > count - begin)
+    fail("state '{}' has {} elements of {}: expected floats, and at most {} from element {} on", name, count,
+         smelt::name(state.dtype), std::max<int64_t>(0, count - begin), begin);
+  std::vector<std::byte> bytes(values.size() * static_cast<size_t>(width));
+  narrow(values.data(), bytes.data(), state.dtype, std::ssize(values));
+  handed_out_[static_cast<size_t>(index)] = true;
+  executor_->write_part(index, begin * width, bytes);
+}
+
 void Session::clear_state(std::string_view name) {
   const int index = state_index(name);
   require_own(index);

@@ -49,7 +49,7 @@ struct ServeCommand {
   size_t chunk = 0, draft_users = 0;
   DraftFlags draft;
   bool no_special_tokens = false, no_shared_prefixes = false, lazy = false, log_requests = false;
-  std::string api_keys, weights_from;
+  std::string api_keys, weights_from, adapters_from;
   size_t most_per_key = 0;
   int64_t drain_seconds = 0;
   std::vector<std::string> allowed_hosts, allowed_origins;
@@ -302,6 +302,11 @@ void answer_clients(const ServeCommand& options, const Served& served, OpenPort&
   std::optional<server::WeightUpdates> updates;
   if (!options.weights_from.empty())
     completions.take_weights(updates.emplace(batch, std::filesystem::path(options.weights_from)));
+  const server::AdapterLoader loader{batch, completions.name()};
+  for (const auto& [name, directory] : options.weights.adapter.named) loader.load(name, directory);
+  std::optional<server::AdapterUpdates> adapters;
+  if (!options.adapters_from.empty())
+    completions.take_adapters(adapters.emplace(loader, std::filesystem::path(options.adapters_from)));
   const server::EndSignal signal;  // before anyone knows that there is a server to be ended
   port.http.serve(batch, completions, options.replicas * batch.most_requests());
   announce(options, port.number, batch.counts());
@@ -442,7 +447,8 @@ void note_given(const CLI::App& command, ServeCommand& options) {
       if (command.get_option(name)->count() > 0) given.emplace_back(name);
   };
   note({"--chunk", "--draft", "--draft-weights", "--draft-tokens", "--draft-users", "--no-shared-prefixes",
-        "--cache-memory", "--cache-pages", "--tool-parser", "--sampler", "--weights-from"},
+        "--cache-memory", "--cache-pages", "--tool-parser", "--sampler", "--weights-from", "--adapters",
+        "--adapter-rank", "--adapter-targets", "--adapters-from"},
        options.for_generation);
   note({"--pooling"}, options.for_texts);
 }
@@ -475,6 +481,11 @@ void add_access(CLI::App& command, ServeCommand& options) {
       .add_option(
           "--weights-from", options.weights_from,
           "directory of weights that POST /update_weights may load while the server runs; default: none")
+      ->check(CLI::ExistingDirectory);
+  command
+      .add_option("--adapters-from", options.adapters_from,
+                  "directory of adapters that POST /v1/load_lora_adapter may load while the server runs; "
+                  "default: none")
       ->check(CLI::ExistingDirectory);
   command.add_flag("--log-requests", options.log_requests,
                    "write a line of JSON per request to standard error");
@@ -515,10 +526,12 @@ void add_serve(CLI::App& app) {
   add_limits(*command, *options);
   add_access(*command, *options);
   options->flags.add_to(*command, {OptionGroup::sampling, OptionGroup::serving, OptionGroup::ranks});
-  options->weights.add_to(*command);
+  options->weights.add_weights_to(*command);
+  options->weights.adapter.add_several_to(*command);
   command->callback([options, command] {
     note_given(*command, *options);
     options->draft.check();
+    options->weights.adapter.sort_out();
     infer_over_ranks(options->flags.values.mesh, "serve",
                      [&](InferenceRanks* ranks) { run_serve(*options, resolved_config(*command), ranks); });
   });

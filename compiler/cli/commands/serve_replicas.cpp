@@ -8,6 +8,7 @@
 
 #include "compiler/server/batch_thread.h"
 #include "compiler/server/replicas.h"
+#include "runtime/base/error.h"
 #include "runtime/plan/device_kind.h"
 #include "runtime/system/environment.h"
 
@@ -46,6 +47,9 @@ ServedBatches::ServedBatches(const Model& model, const WeightFlags& flags, Sessi
     service_ = std::move(first_batch);
     return;
   }
+  if (first_batch->adapters())
+    fail("--replicas {}: the plan has slots for adapters, which one replica takes; expected no --replicas",
+         replicas);
   const std::string choices = first.executor().choices();
   std::vector<std::future<Replica>> opening;
   for (size_t i = 1; i < replicas; ++i)

@@ -43,6 +43,29 @@ void AdapterFlags::add_to(CLI::App& app) {
       "(docs/guides/lora.md)");
 }
 
+void AdapterFlags::add_several_to(CLI::App& app) {
+  app.add_option(
+         "--adapter", several,
+         "NAME=DIR: an adapter in a slot (--adapters), which requests choose by its name; may be given "
+         "several times; or DIR: the one adapter of all requests (docs/guides/lora.md)")
+      ->allow_extra_args(false)
+      ->type_name("[NAME=]DIR");
+}
+
+/// A value that is the path of a directory has no name.
+void AdapterFlags::sort_out() {
+  for (const std::string& value : several) {
+    const size_t end = value.find('=');
+    if (end == std::string::npos || fs::exists(value)) {
+      if (several.size() > 1)
+        fail("--adapter {}: expected NAME=DIR, since there are several adapters", value);
+      directory = value;
+    } else {
+      named.emplace_back(value.substr(0, end), value.substr(end + 1));
+    }
+  }
+}
+
 void AdapterFlags::add_new(CLI::App& app) {
   app.add_option(
       "--lora", lora,

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "frontend/description.h"
 #include "frontend/lora_config.h"
@@ -17,10 +19,17 @@ namespace smelt::cli {
 
 /// The flags that specify an adapter.
 struct AdapterFlags {
-  std::string lora, directory;  // values of --lora and --adapter; empty: not given
+  std::string lora, directory;       // values of --lora and --adapter; empty: not given
+  std::vector<std::string> several;  // values of --adapter of a server, until sort_out()
+  std::vector<std::pair<std::string, std::string>> named;  // name and directory of adapters for slots
 
   /// Adds --adapter.
   void add_to(CLI::App& app);
+  /// Adds --adapter of a server, DIR or NAME=DIR, which may be given several times.
+  void add_several_to(CLI::App& app);
+  /// Divides the values of --adapter of a server into `directory` and `named`. Throws Error if there are
+  /// several directories without a name, or some with and some without.
+  void sort_out();
   /// Adds --lora, for training.
   void add_new(CLI::App& app);
 };

@@ -88,6 +88,7 @@ void DraftModel::compile_like(const Plan& checking, CompileOptions options, cons
   options.mode = Mode::infer;
   options.build.has_sampler = true;
   options.build.step_tokens = static_cast<int64_t>(decode.run_tokens);
+  options.build.adapters = 0, options.build.adapter_targets.clear();  // drafts are of the model itself
   options.entries = generation_entries(model_, options);
   compile_model(model_, options, flags);
 }

@@ -153,13 +153,17 @@ Model compile_or_load(const fs::path& path, const CompileOptions& options, const
 }
 
 void WeightFlags::add_to(CLI::App& app) {
+  add_weights_to(app);
+  adapter.add_to(app);
+}
+
+void WeightFlags::add_weights_to(CLI::App& app) {
   app.add_option("--weights", weights, "safetensors file, index or directory instead of the model's own");
   app.add_flag("--from-scratch", from_scratch, "initial values instead of weights");
   app.add_option("--threads", threads, "0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--seed", seed, "of initial values and of random numbers")->capture_default_str();
   app.add_flag("--check-steps", check_steps, "on a GPU: wait after every step, so that a fault names it");
-  adapter.add_to(app);
 }
 
 SessionOptions WeightFlags::session_options() const {

@@ -47,6 +47,8 @@ struct WeightFlags {
   AdapterFlags adapter;
 
   void add_to(CLI::App& app);
+  /// Adds all flags but --adapter.
+  void add_weights_to(CLI::App& app);
   SessionOptions session_options() const;
 };
 

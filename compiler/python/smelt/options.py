@@ -32,6 +32,9 @@ class CompileOptions(TypedDict, total=False):
     sampler: bool
     cache_pages: int
     step_tokens: int
+    adapters: int
+    adapter_rank: int
+    adapter_targets: Union[str, Sequence[str]]
     # Training.
     dropout: float
     train_only: Union[str, Sequence[str]]

@@ -37,6 +37,9 @@ void CacheRows::check_source(std::span<const int32_t> source) const {
 }
 
 CacheRows::CacheRows(const DecodeInterface& decode)
-    : vocabulary_(static_cast<int64_t>(decode.vocabulary)), slots_(decode.rows), capacity_(decode.capacity) {}
+    : vocabulary_(static_cast<int64_t>(decode.vocabulary)),
+      slots_(decode.rows),
+      capacity_(decode.capacity),
+      has_adapters_(decode.adapters > 0) {}
 
 }  // namespace smelt

@@ -35,6 +35,13 @@ struct RowStep {
   const Request* request = nullptr;  // the row's request; may be null if the host samples
 };
 
+/// The adapter of a row: its slot in the plan's states, and the number of the adapter in its store
+/// (adapter_store.h). Rows share pages only with rows of the same adapter. By default there is none.
+struct RowAdapter {
+  int32_t slot = -1;
+  uint64_t number = 0;
+};
+
 /// The encoder's input of a row.
 struct RowSource {
   size_t row = 0;
@@ -97,15 +104,17 @@ class CacheRows {
   virtual void check(size_t /*tokens*/, size_t /*rows*/) const {}
   /// Returns whether there is memory for `rows` rows that begin with this prompt, and of which each may grow
   /// to `tokens` tokens.
-  virtual bool has_room(std::span<const int32_t> /*prompt*/, size_t /*tokens*/, size_t /*rows*/) const {
+  virtual bool has_room(std::span<const int32_t> /*prompt*/, size_t /*tokens*/, size_t /*rows*/,
+                        RowAdapter /*adapter*/) const {
     return true;
   }
   /// Begins a row with this prompt, which may grow to `tokens` tokens, and reserves its memory, and that of
   /// `rows` - 1 later copies of the row (RowCopy::begins). Returns the number of prompt tokens that the
-  /// caches already hold, which is less than the length of the prompt. Requires: has_room(prompt, tokens,
-  /// rows), and row `row` is free; `row` is 0 unless rows mix.
+  /// caches already hold, which is less than the length of the prompt. The row and its copies are read with
+  /// `adapter`. Requires: has_room() of the same arguments, and row `row` is free; `row` is 0 unless rows
+  /// mix.
   virtual size_t begin(size_t /*row*/, std::span<const int32_t> /*prompt*/, size_t /*tokens*/,
-                       size_t /*rows*/) {
+                       size_t /*rows*/, RowAdapter /*adapter*/) {
     return 0;
   }
   /// Frees the row.
@@ -151,6 +160,7 @@ class CacheRows {
   explicit CacheRows(const DecodeInterface& decode);
   int64_t vocabulary_;
   size_t slots_, capacity_;
+  bool has_adapters_;  // entries have the input `adapters`
 };
 
 }  // namespace smelt

@@ -87,6 +87,7 @@ size_t ChoosingRows::add_tokens(RunInputs& inputs, std::span<const RowStep> step
   inputs.add(port::input_ids, {rows, 1}, std::move(read.tokens));
   inputs.add(port::pages, {rows, width}, std::move(read.pages));
   inputs.add(port::past_length, {rows}, std::move(read.past));
+  if (has_adapters_) inputs.add(port::adapters, {rows}, std::move(read.adapters));
   return steps.size();
 }
 
@@ -130,6 +131,7 @@ void ChoosingRows::run_beams(std::span<const RowStep> steps) {
   std::vector<int32_t> slots(rows, -1);
   for (size_t i = 0; i < steps.size(); ++i) slots[i] = static_cast<int32_t>(slots_[steps[i].row]);
   read.tokens.resize(rows, 0), read.pages.resize(rows * row_pages(), 0), read.past.resize(rows, 0);
+  if (has_adapters_) read.adapters.resize(rows, -1);
   std::vector<InputTensor> inputs = read.tensors();
   inputs.push_back(port::slots.tensor({static_cast<int64_t>(rows)}, slots.data()));
   session_.run(entry::beam_pages, inputs, candidates_.buffers(rows));

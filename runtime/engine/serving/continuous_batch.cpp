@@ -30,12 +30,17 @@ auto place_in(std::deque<Steps::Sequence>& waiting, int32_t priority) {
                                   [](const Steps::Sequence& each) { return each->request().priority; });
 }
 
+RowAdapter row_adapter(const Request& request) {
+  return request.adapter ? RowAdapter{request.adapter->slot, request.adapter->number} : RowAdapter();
+}
+
 }  // namespace
 
 ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions& options)
     : session_(session), rows_(CacheRows::of(session, options.shares_prefixes)), options_(options) {
   options_.slots = chosen_slots(options.slots, CacheRows::exact_rows(session, rows_->slots()));
   if (options_.chunk == 0) options_.chunk = default_chunk();
+  if (AdapterInterface adapters(session.plan()); adapters.slots > 0) adapters_.emplace(std::move(adapters));
   for (const State& state : session.plan().states)
     if (state.role == Role::cache) counts_.cache_bytes += state_bytes(session.plan(), state);
   const bool works_apart = runs_ahead(session.plan().target).most > 1;
@@ -111,6 +116,9 @@ void ContinuousBatch::check(const Request& request) const {
     fail("{} beginnings of {} tokens of the prompt: expected one for each, and the length of the text",
          begins, request.prompt.size());
   rows_->check_source(request.source);
+  if (request.adapter && !adapters_)
+    fail("adapter '{}': the plan has no slots for adapters; compile it with --adapters=",
+         request.adapter->name);
   if (!request.source.empty() && request.prompt_log_probabilities)
     fail("log-probabilities of the prompt: it is a source, which the model reads and does not predict");
   if (!request.stop.empty() && !request.text) fail("stop: there is no text without a tokenizer");
@@ -169,7 +177,7 @@ bool ContinuousBatch::has_room(size_t leaving) const {
   if (waiting_.empty() || update_) return false;
   const RunningSequence& next = *waiting_.front();
   return next.most_rows() <= free_slots() + leaving &&
-         rows_->has_room(next.prompt(), next.most_held(), next.most_rows());
+         rows_->has_room(next.prompt(), next.most_held(), next.most_rows(), row_adapter(next.request()));
 }
 
 /// Lets waiting requests begin, each in a new last row. The encoder reads the sources of those that begin
@@ -211,7 +219,8 @@ void ContinuousBatch::begin(size_t row) {
   RunningSequence& sequence = *running_[row];
   sequence.begin();
   sequence.set_weights_version(counts_.weights_version);
-  sequence.hold(rows_->begin(row, sequence.prompt(), sequence.most_held(), sequence.most_rows()));
+  sequence.hold(rows_->begin(row, sequence.prompt(), sequence.most_held(), sequence.most_rows(),
+                             row_adapter(sequence.request())));
 }
 
 bool ContinuousBatch::step() {
@@ -350,6 +359,12 @@ void ContinuousBatch::update_weights(WeightUpdate update) {
   finish_steps();
   update_.reset();
   apply(update);
+}
+
+void ContinuousBatch::write_adapter(const ServedAdapter& adapter, const AdapterWeights& weights) {
+  if (!adapters_) fail("adapters: the plan has no slots for them; compile it with --adapters=");
+  finish_steps();
+  adapters_->write(session_, adapter, weights);
 }
 
 /// Ends the steps in progress, which use the present weights.

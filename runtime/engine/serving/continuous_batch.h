@@ -113,6 +113,9 @@ class ContinuousBatch : public RequestBatch {
   /// update when the last of them has ended; a later update replaces one that waits. If the plan is for
   /// several ranks, each rank must make the same update between the same steps.
   void update_weights(WeightUpdate update) override;
+  AdapterStore* adapters() override { return adapters_ ? &*adapters_ : nullptr; }
+  /// Writes an adapter after the steps in progress have ended.
+  void write_adapter(const ServedAdapter& adapter, const AdapterWeights& weights) override;
   /// Returns whether an update waits for running requests.
   bool update_waits() const { return update_.has_value(); }
 
@@ -144,7 +147,8 @@ class ContinuousBatch : public RequestBatch {
 
   Session& session_;
   std::unique_ptr<CacheRows> rows_;
-  std::shared_ptr<Drafter> drafter_;  // null: no drafts
+  std::optional<AdapterStore> adapters_;  // nothing: the plan has no slots for adapters
+  std::shared_ptr<Drafter> drafter_;      // null: no drafts
   std::unique_ptr<Steps> steps_;
   ContinuousBatchOptions options_;
   std::deque<Sequence> waiting_;

@@ -98,12 +98,13 @@ void MixedRows::add_tiles(RunInputs& inputs, std::span<const RowStep> steps, Siz
 size_t MixedRows::add_tokens(RunInputs& inputs, std::span<const RowStep> steps) {
   const Size size = size_of(steps);
   std::vector<int32_t> ids(size.tokens, 0), rows(size.tokens, -1), pasts(size.tokens, 0);
-  std::vector<int32_t> pages(size.rows * row_pages(), 0), last(size.rows, 0);
+  std::vector<int32_t> pages(size.rows * row_pages(), 0), last(size.rows, 0), adapters(size.rows, -1);
   size_t at = 0;
   for (size_t row = 0; row < steps.size(); ++row) {
     const RowStep& step = steps[row];
     const size_t end = step.past + step.tokens.size();
     hold(step.row, end);
+    adapters[row] = adapter_of(step.row);
     std::ranges::copy(pages_of(step.row), pages.begin() + static_cast<ptrdiff_t>(row * row_pages()));
     for (size_t i = 0; i < step.tokens.size(); ++i, ++at)
       ids[at] = step.tokens[i], rows[at] = static_cast<int32_t>(row),
@@ -112,6 +113,7 @@ size_t MixedRows::add_tokens(RunInputs& inputs, std::span<const RowStep> steps) 
     note(step.row, step.request->prompt, std::min(end, step.request->prompt.size()));
   }
   const auto count = static_cast<int64_t>(size.tokens), lists = static_cast<int64_t>(size.rows);
+  if (has_adapters_) inputs.add(port::adapters, {lists}, std::move(adapters));
   inputs.add(port::pages, {lists, static_cast<int64_t>(row_pages())}, std::move(pages));
   if (only_continues(steps)) {
     inputs.add(port::input_ids, {count, 1}, std::move(ids));

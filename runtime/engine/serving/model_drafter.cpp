@@ -71,10 +71,10 @@ ModelDrafter::Row* ModelDrafter::row_of(const DraftText& text) {
   if (const auto found = known_.find(text.number); found != known_.end()) return &found->second;
   const std::vector<int32_t>& prompt = text.request->prompt;
   const size_t longest = std::min(text.longest, rows_->capacity());
-  if (free_.empty() || prompt.size() >= longest || !rows_->has_room(prompt, longest, 1)) return nullptr;
+  if (free_.empty() || prompt.size() >= longest || !rows_->has_room(prompt, longest, 1, {})) return nullptr;
   Row row{.row = free_.back(), .longest = longest};
   free_.pop_back();
-  const size_t held = rows_->begin(row.row, prompt, longest, 1);
+  const size_t held = rows_->begin(row.row, prompt, longest, 1, {});
   row.read.assign(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(held));
   return &known_.emplace(text.number, std::move(row)).first->second;
 }

@@ -58,6 +58,8 @@ class PagePool {
   /// Adds the page, which holds `tokens` after the prefix `before`, to the index, unless the index has a page
   /// for them. Returns the prefix that ends with these tokens.
   Prefix note(int32_t page, const Prefix& before, std::span<const int32_t> tokens);
+  /// Returns the beginning of texts that are read with the adapter of this number (PrefixIndex::root).
+  static Prefix root(uint64_t number) { return PrefixIndex::root(number); }
   /// Returns the prefix that ends with a page of the index.
   Prefix behind(int32_t page) const { return index_.behind(page); }
   /// Removes all pages from the index, and frees the kept ones.

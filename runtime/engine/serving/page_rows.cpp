@@ -42,8 +42,8 @@ void PageRows::check(size_t tokens, size_t rows) const {
 /// Returns the longest beginning in full pages that are there; the last token is read in any case, for its
 /// logits.
 template <typename Take>
-PageRows::Found PageRows::find(std::span<const int32_t> prompt, const Take& take) const {
-  Found found;
+PageRows::Found PageRows::find(std::span<const int32_t> prompt, uint64_t adapter, const Take& take) const {
+  Found found{.prefix = PagePool::root(adapter)};
   while (shares_ && (found.pages + 1) * kPage < prompt.size()) {
     const auto page = pool_.find(found.prefix, prompt.subspan(found.pages * kPage, kPage));
     if (!page) break;
@@ -54,13 +54,15 @@ PageRows::Found PageRows::find(std::span<const int32_t> prompt, const Take& take
   return found;
 }
 
-bool PageRows::has_room(std::span<const int32_t> prompt, size_t tokens, size_t rows) const {
-  const Found found = find(prompt, [](size_t, int32_t) {});
+bool PageRows::has_room(std::span<const int32_t> prompt, size_t tokens, size_t rows,
+                        RowAdapter adapter) const {
+  const Found found = find(prompt, adapter.number, [](size_t, int32_t) {});
   return rows * pages_for(tokens) - found.pages + found.kept <= pool_.available();
 }
 
-size_t PageRows::begin(size_t row, std::span<const int32_t> prompt, size_t tokens, size_t rows) {
-  const Found found = find(prompt, [&](size_t number, int32_t page) {
+size_t PageRows::begin(size_t row, std::span<const int32_t> prompt, size_t tokens, size_t rows,
+                       RowAdapter adapter) {
+  const Found found = find(prompt, adapter.number, [&](size_t number, int32_t page) {
     pool_.share(page);
     list(row)[number] = page;
   });
@@ -70,7 +72,8 @@ size_t PageRows::begin(size_t row, std::span<const int32_t> prompt, size_t token
                 .most = most,
                 .of_copies = of_copies,
                 .noted = found.pages,
-                .prefix = found.prefix};
+                .prefix = found.prefix,
+                .adapter = adapter.slot};
   return found.pages * kPage;
 }
 
@@ -96,6 +99,7 @@ void PageRows::share_pages(size_t from, size_t to, size_t pages) {
   Row& target = rows_[to];
   target.count = pages, target.noted = source.noted;
   target.prefix = source.prefix, target.is_old = source.is_old;
+  target.adapter = source.adapter;
 }
 
 /// A row has as many reserved pages as before, less those that it shares, so there are enough.
@@ -181,9 +185,10 @@ void PageRows::read_run(std::span<const int32_t> prompt, size_t past, size_t len
   const auto own = static_cast<int32_t>(length), before = static_cast<int32_t>(past);
   padded_.assign(padded, 0);
   std::ranges::copy(prompt.subspan(past, length), padded_.begin());
-  const InputTensor inputs[] = {port::input_ids.tensor({1, std::ssize(padded_)}, padded_.data()),
-                                port::pages.tensor({1, static_cast<int64_t>(width_)}, list(0)),
-                                port::past_length.tensor({1}, &before), port::lengths.tensor({1}, &own)};
+  std::vector<InputTensor> inputs = {port::input_ids.tensor({1, std::ssize(padded_)}, padded_.data()),
+                                     port::pages.tensor({1, static_cast<int64_t>(width_)}, list(0)),
+                                     port::past_length.tensor({1}, &before), port::lengths.tensor({1}, &own)};
+  if (has_adapters_) inputs.push_back(port::adapters.tensor({1}, &rows_[0].adapter));
   if (past + length == prompt.size())
     run(entry::decode_pages, inputs, 1);
   else
@@ -193,9 +198,11 @@ void PageRows::read_run(std::span<const int32_t> prompt, size_t past, size_t len
 
 std::vector<InputTensor> PageRows::StepInputs::tensors() const {
   const auto rows = std::ssize(tokens);
-  return {port::input_ids.tensor({rows, 1}, tokens.data()),
-          port::pages.tensor({rows, std::ssize(pages) / rows}, pages.data()),
-          port::past_length.tensor({rows}, past.data())};
+  std::vector<InputTensor> all = {port::input_ids.tensor({rows, 1}, tokens.data()),
+                                  port::pages.tensor({rows, std::ssize(pages) / rows}, pages.data()),
+                                  port::past_length.tensor({rows}, past.data())};
+  if (!adapters.empty()) all.push_back(port::adapters.tensor({rows}, adapters.data()));
+  return all;
 }
 
 PageRows::StepInputs PageRows::inputs_of(std::span<const RowStep> steps) {
@@ -205,6 +212,7 @@ PageRows::StepInputs PageRows::inputs_of(std::span<const RowStep> steps) {
     inputs.tokens.push_back(step.tokens[0]);
     inputs.pages.insert(inputs.pages.end(), list(step.row), list(step.row) + width_);
     inputs.past.push_back(static_cast<int32_t>(step.past));
+    if (has_adapters_) inputs.adapters.push_back(adapter_of(step.row));
   }
   return inputs;
 }

@@ -17,8 +17,10 @@ class PageRows : public CacheRows {
  public:
   PageRows(Session& session, const DecodeInterface& decode, bool shares_prefixes);
   void check(size_t tokens, size_t rows) const override;
-  bool has_room(std::span<const int32_t> prompt, size_t tokens, size_t rows) const override;
-  size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens, size_t rows) override;
+  bool has_room(std::span<const int32_t> prompt, size_t tokens, size_t rows,
+                RowAdapter adapter) const override;
+  size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens, size_t rows,
+               RowAdapter adapter) override;
   /// Rows share the full pages, and copy the last one.
   void copy(std::span<const RowCopy> copies) override;
   void end(size_t row) override;
@@ -33,7 +35,7 @@ class PageRows : public CacheRows {
  protected:
   /// Inputs of a run of one token per row: the token, the list of pages and the cached tokens of each row.
   struct StepInputs {
-    std::vector<int32_t> tokens, pages, past;
+    std::vector<int32_t> tokens, pages, past, adapters;  // adapters: empty if the plan has no slots for them
     std::vector<InputTensor> tensors() const;
   };
   /// Returns the inputs of a run. Rows that begin a new page take it from the pool.
@@ -50,6 +52,8 @@ class PageRows : public CacheRows {
     return std::span(table_).subspan(row * width_, width_);
   }
   size_t row_pages() const { return width_; }
+  /// Returns the slot of the row's adapter; -1: it has none.
+  int32_t adapter_of(size_t row) const { return rows_[row].adapter; }
   bool pads_runs() const { return captures_; }  // runs have one of a few sizes
 
   Session& session_;
@@ -61,6 +65,7 @@ class PageRows : public CacheRows {
     size_t of_copies = 0;  // pages that are reserved for copies of the row, which begin later
     size_t noted = 0;      // number of its first pages that other rows can find (PagePool::note)
     PagePool::Prefix prefix;  // the tokens in these pages
+    int32_t adapter = -1;     // slot of its adapter
     bool is_old = false;      // its pages were read before forget_prefixes(): other rows must not find them
   };
   /// The pages that were found for a prompt: their number, the number of those that no row uses (`kept`), and
@@ -69,10 +74,10 @@ class PageRows : public CacheRows {
     size_t pages = 0, kept = 0;
     PagePool::Prefix prefix = {};
   };
-  /// Finds the pages of the longest beginning of the prompt that the caches hold, and calls take(i, page) for
-  /// the i-th of them.
+  /// Finds the pages of the longest beginning of the prompt that the caches hold, read with the adapter of
+  /// this number, and calls take(i, page) for the i-th of them.
   template <typename Take>
-  Found find(std::span<const int32_t> prompt, const Take& take) const;
+  Found find(std::span<const int32_t> prompt, uint64_t adapter, const Take& take) const;
   void free_pages(size_t row);
   void share_pages(size_t from, size_t to, size_t pages);
   /// Copies the contents of pages `from` to pages `to`.

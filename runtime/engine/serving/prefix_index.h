@@ -22,6 +22,9 @@ class PrefixIndex {
     uint64_t hash = 0;
     uint64_t last = 0;  // unique number of its last page's entry in the index; 0: the prefix is empty
   };
+  /// Returns an empty beginning whose pages are found only by texts that have a beginning of the same number:
+  /// those that are read with the same adapter (adapter_store.h). 0: texts without an adapter.
+  static Prefix root(uint64_t number) { return {number, number == 0 ? 0 : kRoot | number}; }
 
   explicit PrefixIndex(size_t pages);
 
@@ -43,6 +46,7 @@ class PrefixIndex {
     int32_t next = -1;                          // next page in the same hash bucket; -1: none
     std::array<int32_t, kPageTokens> tokens = {};
   };
+  static constexpr uint64_t kRoot = uint64_t{1} << 63;  // in no unique number of a page's entry
   const Entry& at(int32_t page) const { return entries_[static_cast<size_t>(page)]; }
   Entry& at(int32_t page) { return entries_[static_cast<size_t>(page)]; }
   int32_t& list_of(uint64_t hash) { return lists_[hash % lists_.size()]; }

@@ -20,6 +20,8 @@ namespace smelt {
 /// that are left.
 using TextOfTokens = std::function<std::string(std::optional<int32_t>)>;
 
+struct ServedAdapter;  // adapter_store.h
+
 /// A prompt to continue, and the options for its new tokens. For a TextBatch (text_batch.h), `prompt` is the
 /// whole text, and the other members except the next two have no effect.
 struct Request {
@@ -58,6 +60,9 @@ struct Request {
   /// number of characters of the whole prompt. The first new token has the last number as its text_begin.
   /// Empty: the prompt has no text.
   std::vector<size_t> prompt_begins = {};
+  /// Low-rank adapter with which the model reads and continues the prompt (AdapterStore::find); null: none.
+  /// The request keeps the adapter until its end.
+  std::shared_ptr<const ServedAdapter> adapter = {};
   /// Requests with a smaller number begin first; those with the same number begin in the order of their
   /// arrival. A running request keeps its place in the batch.
   int32_t priority = 0;

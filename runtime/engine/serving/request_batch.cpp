@@ -22,4 +22,8 @@ void RequestBatch::update_weights(WeightUpdate /*update*/) {
   fail("new weights: a batch of whole texts takes none");
 }
 
+void RequestBatch::write_adapter(const ServedAdapter& /*adapter*/, const AdapterWeights& /*weights*/) {
+  fail("adapters: a batch of whole texts has none");
+}
+
 }  // namespace smelt

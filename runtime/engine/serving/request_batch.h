@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/engine/serving/adapter_store.h"
 #include "runtime/engine/serving/page_pool.h"
 #include "runtime/engine/serving/request.h"
 #include "runtime/engine/serving/weight_update.h"
@@ -72,6 +73,13 @@ class RequestBatch {
   /// Replaces the weights of the session between two steps. Throws Error if the kind of batch takes no new
   /// weights, or if they do not fit; nothing is changed then.
   virtual void update_weights(WeightUpdate update);
+
+  /// Returns the adapters that requests may name; null if the plan has no slots for adapters. The store's
+  /// functions may be called from any thread.
+  virtual AdapterStore* adapters() { return nullptr; }
+  /// Writes the matrices of an adapter (AdapterStore::add) to its slot, between two steps. Requests with the
+  /// adapter must be submitted later. Throws Error if the kind of batch has no adapters.
+  virtual void write_adapter(const ServedAdapter& adapter, const AdapterWeights& weights);
 };
 
 }  // namespace smelt

@@ -18,6 +18,7 @@ SlotRows::SlotRows(Session& session, const DecodeInterface& decode)
       pads_(device_kind(session.plan().target).captures_runs),
       places_(slots_, capacity_),
       held_(slots_),
+      adapters_(slots_, -1),
       candidates_(vocabulary_) {}
 
 /// Reads a chunk. The division of a prompt depends on its length and `chunk` alone.
@@ -28,18 +29,25 @@ CacheRows::Read SlotRows::read(std::span<const int32_t> prompt, size_t past, siz
   return {tokens.size(), past + tokens.size() == prompt.size() ? logits : std::span<const float>{}};
 }
 
-size_t SlotRows::begin(size_t row, std::span<const int32_t> /*prompt*/, size_t /*tokens*/, size_t /*rows*/) {
+size_t SlotRows::begin(size_t row, std::span<const int32_t> /*prompt*/, size_t /*tokens*/, size_t /*rows*/,
+                       RowAdapter adapter) {
   end(row);
+  adapters_[row] = adapter.slot;
   return 0;
 }
 
 void SlotRows::end(size_t row) {
-  held_[row] = 0;
+  held_[row] = 0, adapters_[row] = -1;
   places_.reset(row);
 }
 
 void SlotRows::forget() {
   for (size_t row = 0; row < slots_; ++row) end(row);
+}
+
+/// Adds the adapters of the first rows, as many as the run has.
+void SlotRows::add_adapters(std::vector<InputTensor>& inputs) const {
+  if (has_adapters_) inputs.push_back(port::adapters.tensor({inputs[0].shape[0]}, adapters_.data()));
 }
 
 /// Rows that are missing, and padding, read a token, too. It is written after the tokens that the row's slot
@@ -57,6 +65,7 @@ std::span<const float> SlotRows::run(std::span<const RowStep> steps) {
   const auto count = static_cast<int64_t>(rows);
   std::vector<InputTensor> inputs = {ids_.tensor({count, 1}, tokens.data()),
                                      port::past_length.tensor({count}, past.data())};
+  add_adapters(inputs);
   if (places_.share() || std::ranges::count(steps, Sampling::candidates, &RowStep::sampling) > 0)
     decode_beams(std::move(inputs), steps);
   else
@@ -103,6 +112,7 @@ std::span<const float> SlotRows::read_run(std::span<const int32_t> tokens, size_
   const auto before = static_cast<int32_t>(past), own = static_cast<int32_t>(tokens.size());
   std::vector<InputTensor> inputs = {ids_.tensor({1, std::ssize(padded)}, padded.data()),
                                      port::past_length.tensor({1}, &before)};
+  add_adapters(inputs);
   if (padded.size() > tokens.size()) inputs.push_back(port::lengths.tensor({1}, &own));
   return decode(inputs);
 }
@@ -137,6 +147,7 @@ void SlotRows::copy(std::span<const RowCopy> copies) {
   for (const RowCopy& each : copies) {
     from.push_back(static_cast<int32_t>(each.from)), to.push_back(static_cast<int32_t>(each.to));
     longest = std::max(longest, each.length), held_[each.to] = each.length;
+    adapters_[each.to] = adapters_[each.from];
     if (has_beams_) places_.copy(each.from, each.to, each.length);
   }
   if (!has_beams_) copy_rows(entry::reorder, std::move(from), std::move(to), longest, capacity_);
@@ -148,6 +159,7 @@ void SlotRows::move(std::span<const RowMove> moves) {
   for (const RowMove& each : moves) {
     from.push_back(static_cast<int32_t>(each.from)), to.push_back(static_cast<int32_t>(each.to));
     longest = std::max(longest, each.length), held_[each.to] = std::exchange(held_[each.from], 0);
+    adapters_[each.to] = std::exchange(adapters_[each.from], -1);
   }
   copy_rows(entry::reorder, std::move(from), std::move(to), longest, capacity_);
   places_.move(moves);

@@ -18,7 +18,8 @@ class SlotRows : public CacheRows {
   /// Otherwise the tokens are copied.
   void copy(std::span<const RowCopy> copies) override;
   Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) override;
-  size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens, size_t rows) override;
+  size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens, size_t rows,
+               RowAdapter adapter) override;
   void end(size_t row) override;
   void forget() override;
   std::span<const float> run(std::span<const RowStep> steps) override;
@@ -44,11 +45,14 @@ class SlotRows : public CacheRows {
   /// Runs the entry `decode_beams`, and keeps the candidates, and the logits if a step needs them.
   void decode_beams(std::vector<InputTensor> inputs, std::span<const RowStep> steps);
 
+  void add_adapters(std::vector<InputTensor>& inputs) const;
+
   const DecodePort& ids_;  // the input of tokens
   bool has_beams_;         // the plan has the entry decode_beams
   bool pads_;              // runs have one of a few numbers of rows
   PlaceRows places_;
-  std::vector<size_t> held_;  // by row: tokens in the caches
+  std::vector<size_t> held_;       // by row: tokens in the caches
+  std::vector<int32_t> adapters_;  // by row: slot of its adapter; -1: none
   std::vector<float> logits_;
   CandidateOutputs candidates_;
   std::vector<size_t> candidate_rows_;  // rows of the last run that have candidates

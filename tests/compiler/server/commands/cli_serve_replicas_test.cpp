@@ -40,6 +40,7 @@ TEST_F(ServedReplicas, AreRefusedByName) {
   spill(path("slow.json"), kSlowModel);
   const std::string serve = "serve slow.json --from-scratch --port 0 --replicas 2";
   expect_error(smelt(serve + " --draft slow.json"), "it makes drafts for one replica");
+  expect_error(smelt(serve + " --adapters 2"), "slots for adapters, which one replica takes");
   expect_error(smelt("launch -n 2 -- smelt " + serve + " --mesh model=2"),
                "ranks hold one copy of the model together");
 }
