@@ -1,5 +1,6 @@
 #include "compiler/python/batch.h"
 
+#include <fmt/ranges.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -10,6 +11,7 @@
 
 #include "compiler/python/arrays.h"
 #include "compiler/python/bindings.h"
+#include "frontend/adapter_files.h"
 #include "runtime/engine/serving/beam_text.h"
 #include "runtime/engine/serving/new_tokens.h"
 
@@ -69,7 +71,34 @@ struct RequestArguments {
   std::optional<std::string> specification;
   size_t index = 0;
   int32_t priority = 0;
+  std::optional<std::string> adapter;
 };
+
+AdapterStore& adapters_of(ContinuousBatch& batch) {
+  if (AdapterStore* const adapters = batch.adapters()) return *adapters;
+  fail("adapters: the plan has no slots for them; compile it with adapters=");
+}
+
+std::shared_ptr<const ServedAdapter> find_adapter(ContinuousBatch& batch, const std::string& name) {
+  AdapterStore& adapters = adapters_of(batch);
+  if (auto found = adapters.find(name)) return found;
+  fail("adapter: there is no '{}'; there are: {}", name, fmt::join(adapters.names(), ", "));
+}
+
+void load_adapter(BoundBatch& bound, const std::string& name, const std::string& directory) {
+  in_batch(bound, [&](ContinuousBatch& batch) {
+    AdapterStore& adapters = adapters_of(batch);
+    const AdapterWeights weights = read_adapter_files(directory, adapters.interface());
+    batch.write_adapter(*adapters.add(name), weights);
+  });
+}
+
+void unload_adapter(BoundBatch& bound, const std::string& name) {
+  in_batch(bound, [&](ContinuousBatch& batch) {
+    (void)find_adapter(batch, name);
+    adapters_of(batch).remove(name);
+  });
+}
 
 const cli::PromptText& texts_for(const BoundBatch& bound, const char* what) {
   if (!bound.texts) fail("{}: the batch has no tokenizer; give smelt.Batch the directory of one", what);
@@ -116,6 +145,7 @@ uint64_t submit(BoundBatch& bound, const std::vector<int32_t>& prompt, const Req
     Request request = make_request(bound, prompt, arguments);
     const std::lock_guard lock(bound.bound->busy);
     if (!bound.batch) fail("the batch was closed");
+    if (arguments.adapter) request.adapter = find_adapter(*bound.batch, *arguments.adapter);
     return bound.batch->submit(std::move(request));
   });
 }
@@ -229,14 +259,14 @@ void bind_batch(nb::module_& module) {
           [](BoundBatch& bound, const std::vector<int32_t>& prompt, std::string options,
              std::vector<std::string> stop, std::optional<size_t> log_probabilities,
              std::optional<size_t> prompt_log_probabilities, std::optional<std::string> specification,
-             size_t index, int32_t priority) {
+             size_t index, int32_t priority, std::optional<std::string> adapter) {
             return submit(bound, prompt,
                           {std::move(options), std::move(stop), log_probabilities, prompt_log_probabilities,
-                           std::move(specification), index, priority});
+                           std::move(specification), index, priority, std::move(adapter)});
           },
           nb::arg("prompt"), nb::kw_only(), nb::arg("options"), nb::arg("stop"),
           nb::arg("log_probabilities").none(), nb::arg("prompt_log_probabilities").none(),
-          nb::arg("specification").none(), nb::arg("index"), nb::arg("priority"))
+          nb::arg("specification").none(), nb::arg("index"), nb::arg("priority"), nb::arg("adapter").none())
       .def("step",
            [](BoundBatch& bound) { return in_batch(bound, [](auto& batch) { return batch.step(); }); })
       .def("poll", poll)
@@ -257,6 +287,14 @@ void bind_batch(nb::module_& module) {
       .def("update_waits",
            [](BoundBatch& bound) {
              return in_batch(bound, [](ContinuousBatch& batch) { return batch.update_waits(); });
+           })
+      .def("load_adapter", load_adapter)
+      .def("unload_adapter", unload_adapter)
+      .def("adapters",
+           [](BoundBatch& bound) {
+             return in_batch(bound, [](ContinuousBatch& batch) {
+               return batch.adapters() ? batch.adapters()->names() : std::vector<std::string>();
+             });
            })
       .def("close", &BoundBatch::close);
   module.def(

@@ -165,5 +165,23 @@ TEST_F(States, AFreshMirrorOfZerosIsNotReadFromTheDevice) {
   EXPECT_EQ(gpu().downloads, 1);
 }
 
+TEST_F(States, PartsAreWrittenAlone) {
+  Session session(std::make_shared<const Plan>(plan_with_copy(false)));
+  const std::vector<float> values = {4, 5};
+  session.write_elements("adam.m", 7, values);
+  const auto moments = [&] {
+    const auto bytes = std::as_const(session).state("adam.m");
+    return std::span(reinterpret_cast<const float*>(bytes.data()), static_cast<size_t>(kMany));
+  };
+  EXPECT_EQ(moments()[6], 0);
+  EXPECT_EQ(moments()[7], 4);
+  EXPECT_EQ(moments()[8], 5);
+  session.state_f32("adam.m")[6] = 3;  // in the mirror, which the next part must not undo
+  session.write_elements("adam.m", 8, values);
+  EXPECT_EQ(moments()[6], 3);
+  EXPECT_EQ(moments()[8], 4);
+  EXPECT_EQ(moments()[9], 5);
+}
+
 }  // namespace
 }  // namespace smelt::fake

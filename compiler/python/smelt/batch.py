@@ -202,6 +202,7 @@ class Batch:
         guided_grammar: Optional[str] = None,
         priority: int = 0,
         index: int = 0,
+        adapter: Optional[str] = None,
         **options: Any,
     ) -> int:
         """Adds a request, and returns its number for `poll` and `cancel`.
@@ -213,6 +214,7 @@ class Batch:
         response_format, structured_outputs, guided_json, guided_regex, guided_choice, guided_grammar: which texts may
         be written, as in requests to the server (docs/guides/structured_output.md); at most one of them.
         priority: requests with a smaller number begin first. index: which random numbers are used, with the same seed.
+        adapter: the name of an adapter that `load_adapter` has loaded; None: the model itself.
         The options are those of generation_config.json, as in Session.generate: max_new_tokens, do_sample, temperature,
         top_k, top_p, min_p, repetition_penalty, presence_penalty, frequency_penalty, eos_token_id, seed, ...
         num_beams above 1 is a beam search, which takes as many slots and reports its num_return_sequences results as
@@ -237,6 +239,7 @@ class Batch:
             specification=json_text("the specification of the text", given) if given else None,
             index=whole("index", index, 0, 2**63),
             priority=whole("priority", priority, -_MOST, _MOST),
+            adapter=adapter,
         )
         self._asked[id] = log_probabilities is not None
         return id
@@ -336,6 +339,24 @@ class Batch:
         self._native.update_weights(
             dict(named("weights", weights)), version=number, keep_prefixes=bool(keep_prefixes), wait=bool(wait)
         )
+
+    def load_adapter(self, name: str, directory: Union[str, "os.PathLike[str]"]) -> None:
+        """Loads a low-rank adapter between two steps, for requests that name it.
+
+        directory: with adapter_config.json and adapter_model.safetensors, as PEFT writes them. The plan must have slots
+        for adapters (compile with adapters=N). A smelt.Error names all that a slot cannot hold, or says that the name or
+        all slots are taken ("unavailable").
+        """
+        self._native.load_adapter(name, os.fspath(directory))
+
+    def unload_adapter(self, name: str) -> None:
+        """Drops an adapter. Requests that have it keep it until their end; then its slot is free."""
+        self._native.unload_adapter(name)
+
+    @property
+    def adapters(self) -> list[str]:
+        """The names of the adapters that are loaded."""
+        return self._native.adapters()
 
     @property
     def update_waits(self) -> bool:

@@ -284,6 +284,36 @@ TEST_P(AdapterBatches, SearchWithBeams) {
   }
 }
 
+TEST_P(AdapterBatches, CheckDrafts) {
+  if (GetParam().step_tokens == 0) GTEST_SKIP() << "drafts need runs that mix rows";
+  const auto first = load("first", 11), second = load("second", 12);
+  Request repeats = adapted_request(3, first), others = adapted_request(3, second);
+  for (Request* each : {&repeats, &others}) each->options.max_new_tokens = 20;
+  const AdaptedTokens expected[] = {alone(repeats), alone(others)};
+  ContinuousBatch drafting(*session_, {.draft = 3});
+  const auto one = drafting.submit(repeats), two = drafting.submit(others);
+  expect_close(end_of(drafting, one), expected[0], 1e-4F);
+  expect_close(end_of(drafting, two), expected[1], 1e-4F);
+  EXPECT_GT(drafting.counts().draft_tokens, 0U);
+}
+
+TEST_P(AdapterBatches, ScorePrompts) {
+  if (GetParam().storage != DType::f32) GTEST_SKIP() << "as above";
+  Request request = adapted_request(3, load("first", 11));
+  request.prompt_log_probabilities = 0;
+  const auto scores_of = [](ContinuousBatch& batch, const Request& one) {
+    const auto id = batch.submit(one);
+    while (batch.step()) continue;
+    return batch.poll(id).prompt;
+  };
+  Request plain = request;
+  plain.adapter = nullptr;
+  const auto session = adapted_session(GetParam(), false);
+  merge_adapter(*session, store().interface(), random_adapter(store().interface(), 11));
+  ContinuousBatch batch(*session);
+  expect_close(scores_of(*batch_, request), scores_of(batch, plain), 2e-3F);
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, AdapterBatches, ::testing::ValuesIn(kAdaptedCases),
                          [](const auto& info) { return std::string(info.param.name); });
 

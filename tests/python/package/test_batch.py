@@ -262,3 +262,38 @@ def test_weights_that_do_not_fit_change_nothing(plan, batch):
     assert batch.counts["weight_updates"] == 0 and results(batch) == expected
     batch.update_weights({**state, "a copy of it": state[name]})
     assert results(batch) == of_new_weights(plan, state)
+
+
+ADAPTED = GOLDEN.parent / "llama-lora"
+
+
+def test_adapters_of_requests(tmp_path):
+    plan = smelt.compile(ADAPTED, mode="infer", max={"B": 4, "T": 48}, cache_pages=24, adapters=2)
+    with smelt.Batch(plan.session(ADAPTED / "model.safetensors")) as batch:
+        alone = results(batch)
+        with pytest.raises(smelt.Error, match="there is no 'first'"):
+            batch.submit(PROMPTS[0], adapter="first", max_new_tokens=2)
+        batch.load_adapter("first", ADAPTED)
+        assert batch.adapters == ["first"]
+        adapted = results(batch, adapter="first")
+        assert adapted != alone and results(batch) == alone
+        running = batch.submit(PROMPTS[0], adapter="first", max_new_tokens=6)
+        batch.step()
+        batch.unload_adapter("first")
+        assert batch.adapters == []
+        with pytest.raises(smelt.Error, match="there is no 'first'"):
+            batch.unload_adapter("first")
+        batch.load_adapter("second", ADAPTED)
+        with pytest.raises(smelt.Error, match="slots are taken") as caught:
+            batch.load_adapter("third", ADAPTED)
+        assert caught.value.status == "unavailable"
+        ids = [id for progress in batch.stream(running) for id in progress.ids]
+        assert ids == adapted[0]
+        with pytest.raises(smelt.Error, match="adapter_config.json"):
+            batch.load_adapter("third", tmp_path)
+
+
+def test_a_plan_without_slots_has_no_adapters(batch):
+    assert batch.adapters == []
+    with pytest.raises(smelt.Error, match="compile it with adapters="):
+        batch.load_adapter("first", ADAPTED)

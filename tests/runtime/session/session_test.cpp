@@ -149,6 +149,19 @@ TEST(Session, StatesAreFoundByName) {
              "expected 11 numbers, given 3");
 }
 
+TEST(Session, ElementsOfAStateAreWritten) {
+  Unigram model(kSessionVocabulary);
+  const std::vector<float> values = {4, 5};
+  model.session->write_elements("parameters", 3, values);
+  const auto found = model.session->state_f32("parameters");
+  EXPECT_EQ(found[3], 4);
+  EXPECT_EQ(found[4], 5);
+  EXPECT_EQ(found[5], 0);
+  for (const int64_t begin : {int64_t{10}, int64_t{-1}, int64_t{12}})
+    EXPECT_HAS(message_of([&] { model.session->write_elements("parameters", begin, values); }),
+               "has 11 elements of f32");
+}
+
 /// Two weights, one kept transposed in checkpoints, with a gap between them.
 std::shared_ptr<const Plan> weights_plan() {
   auto plan = std::make_shared<Plan>();

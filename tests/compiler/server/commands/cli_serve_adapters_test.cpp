@@ -103,6 +103,38 @@ TEST_F(ServerWithAdapters, LoadsNoneUnlessADirectoryIsGiven) {
   EXPECT_EQ(ids("one").size(), 12U);
 }
 
+/// A request gets the adapter or is refused by its name, and others are not changed.
+TEST_F(ServerWithAdapters, LoadsAndDropsThemUnderLoad) {
+  serve_slots({"--adapter", "fixed=" + path("adapters/first").string()});
+  const Json base = ids("base"), adapted = ids("fixed");
+  std::vector<std::future<int>> clients;
+  for (const char* name : {"base", "fixed", "new", "new"})
+    clients.push_back(std::async(std::launch::async, [&, name] {
+      int answers = 0;
+      for (int i = 0; i < 25; ++i) {
+        const Json body = {{"model", name},
+                           {"prompt", {3, 1, 4, 1, 5}},
+                           {"max_tokens", 12},
+                           {"temperature", 0},
+                           {"logprobs", 0}};
+        const auto reply = post(body);
+        if (!reply || (reply->status == 404 && std::string(name) == "new")) continue;
+        const Json found = Json::parse(reply->body)["choices"][0]["logprobs"]["tokens"];
+        answers += found == (std::string(name) == "base" ? base : adapted);
+        EXPECT_EQ(found, std::string(name) == "base" ? base : adapted) << name;
+      }
+      return answers;
+    }));
+  for (int i = 0; i < 40; ++i) {
+    (void)load({{"lora_name", "new"}, {"lora_path", "first"}});
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    (void)unload("new");
+  }
+  EXPECT_EQ(clients[0].get(), 25);
+  EXPECT_EQ(clients[1].get(), 25);
+  EXPECT_GT(clients[2].get() + clients[3].get(), 0);
+}
+
 TEST_F(ServerWithAdapters, EndsAtItsStartIfAnAdapterIsWrong) {
   const std::string serve = std::string("serve ") + kModelWithAdapter + " --port 0 --max T=64 ";
   expect_error(smelt(serve + "--adapter one=" + path("adapters/first").string()), "--adapters N");

@@ -31,6 +31,18 @@ TEST(PagePool, FindsTheSameTokensBehindTheSamePrefixAlone) {
   EXPECT_EQ(pool.find({}, page_of(1)), first);
 }
 
+TEST(PagePool, FindsPagesOfTheSameRootAlone) {
+  PagePool pool(4);
+  pool.reserve(2);
+  const int32_t plain = pool.take(), adapted = pool.take();
+  const auto end = pool.note(plain, PagePool::root(0), page_of(1));
+  pool.note(adapted, PagePool::root(end.last), page_of(1));
+  EXPECT_EQ(pool.find({}, page_of(1)), plain);
+  EXPECT_EQ(pool.find(PagePool::root(end.last), page_of(1)), adapted);
+  EXPECT_FALSE(pool.find(PagePool::root(end.last + 1), page_of(1)));
+  EXPECT_FALSE(pool.find(end, page_of(1))) << "a root is no page";
+}
+
 TEST(PagePool, CountsCopiesOfRowsAsUsers) {
   PagePool pool(2);
   pool.reserve(1);
