@@ -22,17 +22,12 @@ class AdapterFile {
 
   AdapterWeights read() {
     check_config();
+    fail_if_wrong();  // files with biases or modules have tensors for them
     for (const AdaptedLinear& linear : interface_.linears)
       if (LoraTargets(config_).adapts(linear.module, false)) add(linear);
-    if (weights_.linears.empty() && problems_.empty())
-      problems_.push_back(
-          fmt::format("target_modules match no linear map with a slot; there are {}", ends()));
-    for (const TensorView& tensor : file_.tensors())
-      if (!used_.contains(&tensor))
-        problems_.push_back(
-            fmt::format("'{}' is for no linear map with a slot that target_modules match", tensor.name));
-    if (!problems_.empty())
-      fail_with(Status::invalid_file, "{}: {}", file_.path().string(), fmt::join(problems_, "; "));
+    check_ranks();
+    check_unused();
+    fail_if_wrong();
     return std::move(weights_);
   }
 
@@ -73,15 +68,35 @@ class AdapterFile {
 
   void add(const AdaptedLinear& linear) {
     const LoraTarget target = LoraTargets(config_).of(linear.module);
-    if (target.r > interface_.rank)
-      problems_.push_back(
-          fmt::format("{} has rank {}: expected at most {}, the rank of the slots "
-                      "(--adapter-rank)",
-                      linear.module, target.r, interface_.rank));
+    if (target.r > interface_.rank) too_large_.push_back(fmt::format("{} ({})", linear.module, target.r));
     AdapterMatrices matrices{linear.module, target.r, values(linear, "lora_A.weight", target.r, linear.in),
                              values(linear, "lora_B.weight", linear.out, target.r)};
     for (float& value : matrices.b) value = static_cast<float>(target.scale * value);
     weights_.linears.push_back(std::move(matrices));
+  }
+
+  void check_ranks() {
+    if (!too_large_.empty())
+      problems_.push_back(fmt::format(
+          "ranks: expected at most {}, the rank of the slots (--adapter-rank), and not those of {}",
+          interface_.rank, fmt::join(too_large_, ", ")));
+  }
+
+  void check_unused() {
+    if (weights_.linears.empty())
+      problems_.push_back(
+          fmt::format("target_modules match no linear map with a slot; there are {}", ends()));
+    std::vector<std::string> unused;
+    for (const TensorView& tensor : file_.tensors())
+      if (!used_.contains(&tensor)) unused.push_back("'" + tensor.name + "'");
+    if (!unused.empty())
+      problems_.push_back(fmt::format("tensors for no linear map with a slot that target_modules match: {}",
+                                      fmt::join(unused, ", ")));
+  }
+
+  void fail_if_wrong() const {
+    if (!problems_.empty())
+      fail_with(Status::invalid_file, "{}: {}", file_.path().string(), fmt::join(problems_, "; "));
   }
 
   std::string ends() const {
@@ -96,6 +111,7 @@ class AdapterFile {
   const AdapterInterface& interface_;
   AdapterWeights weights_;
   std::set<const TensorView*> used_;
+  std::vector<std::string> too_large_;  // linear maps whose rank a slot cannot hold
   std::vector<std::string> problems_;
 };
 

@@ -29,6 +29,7 @@ Plan plan_with_ports(const Module& module) {
       entry.inputs.push_back({.name = input->get(attr::name),
                               .dtype = input->result()->dtype(),
                               .shape = input->result()->shape(),
+                              .optional = input->get(attr::optional),
                               .ids = id_range(*input)});
     for (const Graph::Output& output : graph->outputs)
       entry.outputs.push_back(
@@ -106,6 +107,42 @@ TEST(DecodeInterface, HasTheSizesOfEveryGolden) {
         decode.mixes_rows || plan.find_entry(entry::next) || plan.find_entry(entry::next_pages);
     EXPECT_EQ(decode.samplers.tokens, samples);
     EXPECT_EQ(decode.samplers.beams_by_text, samples && decode.in_rows());
+  }
+}
+
+/// Plans with slots for adapters: caches in rows, in pages, and in pages with runs that mix rows.
+std::vector<Plan> plans_with_adapters() {
+  std::vector<Plan> all;
+  const TransformerSpec spec =
+      read_description(std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens/gpt2").spec;
+  for (const int64_t pages : {int64_t{0}, kPages})
+    for (const bool samples : {false, true})
+      for (const bool tiles : {false, true}) {
+        if (pages == 0 && !samples) continue;  // one entry reads tokens, which no other can contradict
+        BuildOptions options{.bounds = {{{"B"}, kRows}, {{"T"}, kLength}}, .training = false};
+        options.caches = true, options.has_sampler = samples, options.cache_pages = pages;
+        options.step_tokens = kStepTokens, options.tiles_prompts = tiles, options.adapters = 2;
+        all.push_back(plan_with_ports(*build_transformer(spec, options)));
+      }
+  return all;
+}
+
+TEST(DecodeInterface, HasTheSlotsForAdaptersOfAllEntries) {
+  for (const Plan& plan : plans_with_adapters()) {
+    EXPECT_EQ(DecodeInterface(plan).adapters, 2U);
+    size_t with_slots = 0;
+    for (size_t entry = 0; entry < plan.entries.size(); ++entry) {
+      Plan lacks = plan, other = plan;
+      std::vector<Port>&ports = lacks.entries[entry].inputs, &others = other.entries[entry].inputs;
+      const auto found = std::ranges::find(ports, port::adapters.name, &Port::name);
+      if (found == ports.end()) continue;
+      ++with_slots;
+      std::ranges::find(others, port::adapters.name, &Port::name)->ids->below = 3;
+      ports.erase(found);
+      for (const Plan& broken : {lacks, other})
+        EXPECT_NE(refusal(broken).find("slots for adapters"), std::string::npos);
+    }
+    EXPECT_GE(with_slots, 2U);
   }
 }
 

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Tokens per second of `smelt serve` by the adapters that its requests choose.
+
+Usage: serve_adapters.py [--smelt build/smelt] [--adapters N] [--rank N] [--requests N] [--new N] [--rounds N] [options of serve]
+
+The model is a GPT-2 of 4 blocks with initial weights. All adapters have the same random matrices, in slots of their own. In each
+round all requests come together, and choose the model itself, one adapter, or each another one. Prints a JSON line per round.
+"""
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import random
+import struct
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+LAYERS, HIDDEN = 4, 768
+LINEARS = {"attn.c_attn": (HIDDEN, 3 * HIDDEN), "attn.c_proj": (HIDDEN, HIDDEN), "mlp.c_fc": (HIDDEN, 4 * HIDDEN),
+           "mlp.c_proj": (4 * HIDDEN, HIDDEN)}
+SPEC = {"family": "gpt2", "vocab_size": 8192, "hidden": HIDDEN, "max_positions": 256, "decoder": {"layers": LAYERS, "heads": 12}}
+
+
+def write_adapter(directory, rank):
+    """Writes a directory as PEFT does, with small random matrices."""
+    directory.mkdir()
+    config = {"peft_type": "LORA", "r": rank, "lora_alpha": rank, "target_modules": "all-linear"}
+    (directory / "adapter_config.json").write_text(json.dumps(config))
+    header, data, draws = {}, bytearray(), random.Random(1)
+    for layer in range(LAYERS):
+        for name, (inputs, outputs) in LINEARS.items():
+            for matrix, shape in (("A", [rank, inputs]), ("B", [outputs, rank])):
+                begin = len(data)
+                count = shape[0] * shape[1]
+                data += struct.pack(f"<{count}f", *(draws.uniform(-0.01, 0.01) for _ in range(count)))
+                header[f"base_model.model.transformer.h.{layer}.{name}.lora_{matrix}.weight"] = {
+                    "dtype": "F32", "shape": shape, "data_offsets": [begin, len(data)]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    (directory / "adapter_model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def post(url, path, body):
+    request = urllib.request.Request(url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=600) as reply:
+        return reply.read()
+
+
+def tokens_per_second(url, models, new):
+    def complete(number):
+        prompt = [(7 * number + i) % SPEC["vocab_size"] for i in range(16)]
+        post(url, "/v1/completions", {"model": models[number], "prompt": prompt, "max_tokens": new, "temperature": 0})
+
+    begin = time.perf_counter()
+    with concurrent.futures.ThreadPoolExecutor(len(models)) as pool:
+        list(pool.map(complete, range(len(models))))
+    return round(len(models) * new / (time.perf_counter() - begin), 1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--smelt", default="build/smelt")
+    parser.add_argument("--adapters", type=int, default=64)
+    parser.add_argument("--rank", type=int, default=16)
+    parser.add_argument("--requests", type=int, default=64)
+    parser.add_argument("--new", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=3)
+    own, options = parser.parse_known_args()
+    with tempfile.TemporaryDirectory() as folder:
+        model, directory = pathlib.Path(folder) / "model.json", pathlib.Path(folder) / "adapter"
+        model.write_text(json.dumps(SPEC))
+        write_adapter(directory, own.rank)
+        command = [own.smelt, "serve", str(model), "--from-scratch", "--port", "0", "--slots", "32", "--queue", str(own.requests),
+                   "--adapters", str(own.adapters), "--adapter-rank", str(own.rank), "--adapters-from", folder, *options]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        try:
+            url = server.stdout.readline().split()[-1]
+            begin = time.perf_counter()
+            for i in range(own.adapters):
+                post(url, "/v1/load_lora_adapter", {"lora_name": f"a{i}", "lora_path": "adapter"})
+            print(json.dumps({"seconds_per_load": round((time.perf_counter() - begin) / own.adapters, 4)}))
+            tokens_per_second(url, ["a0"] * own.requests, 4)
+            for _ in range(own.rounds):
+                print(json.dumps({
+                    "model": tokens_per_second(url, ["model.json"] * own.requests, own.new),
+                    "one_adapter": tokens_per_second(url, ["a0"] * own.requests, own.new),
+                    "mixed": tokens_per_second(url, [f"a{i % own.adapters}" for i in range(own.requests)], own.new)}), flush=True)
+        finally:
+            server.terminate()
+            server.wait()
+
+
+main()
