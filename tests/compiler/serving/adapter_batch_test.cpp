@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -15,9 +14,12 @@
 #include "runtime/session/session_weights.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/runtime/temporary_directory.h"
+#include "tests/support/random_adapter.h"
 
 namespace smelt {
 namespace {
+
+using testing::random_adapter;
 
 constexpr int64_t kAdaptedSlots = 3, kAdaptedRank = 5;
 
@@ -70,22 +72,6 @@ std::unique_ptr<Session> adapted_session(const AdaptedCase& adapted, bool has_sl
   auto session = std::make_unique<Session>(plan, SessionOptions{.threads = 1, .poison = true});
   session->initialize(5);
   return session;
-}
-
-/// Returns random matrices of rank 1 + seed % kAdaptedRank.
-AdapterWeights random_adapter(const AdapterInterface& interface, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal(0, 0.2F);
-  AdapterWeights weights;
-  for (const AdaptedLinear& linear : interface.linears) {
-    AdapterMatrices matrices{linear.module, 1 + static_cast<int64_t>(seed) % kAdaptedRank, {}, {}};
-    matrices.a.resize(static_cast<size_t>(matrices.rank * linear.in));
-    matrices.b.resize(static_cast<size_t>(matrices.rank * linear.out));
-    for (float& value : matrices.a) value = normal(random);
-    for (float& value : matrices.b) value = normal(random);
-    weights.linears.push_back(std::move(matrices));
-  }
-  return weights;
 }
 
 /// Adds B A to the weight of a file, [out,in], or [in,out] if it is transposed.
