@@ -46,6 +46,12 @@ void bind_plan_report(nanobind::class_<CompiledPlan>& plan);
 /// describes this machine, to the module.
 void bind_reports(nanobind::module_& module, nanobind::class_<CompiledPlan>& plan);
 
+// ---- sizes.cpp
+// smelt.builder: sizes of tensors, and known ranges of them.
+
+/// Adds the classes Dim and Ranges, and the functions ceil_div, floor_div and quotient, to the module.
+void bind_sizes(nanobind::module_& module);
+
 // ---- tensor.cpp
 // smelt.Tensor: a result in the host's memory, which other libraries use without a copy.
 

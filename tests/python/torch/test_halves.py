@@ -6,7 +6,7 @@ from torch import nn
 
 import smelt
 import smelt.torch
-from smelt.builder.sizes import floor_div, is_natural
+from smelt.builder.sizes import floor_div
 from smelt.torch.dims import Sizes
 from torch.utils._sympy.functions import FloorDiv
 from torch.utils._sympy.value_ranges import ValueRanges
@@ -135,7 +135,7 @@ def test_the_order_of_sizes_and_their_parts():
     length = sizes.of(t)
     half, up = floor_div(length, 2), floor_div(length + 1, 2)
     for larger, smaller in ((length, half), (length, up), (up, half), (up, 1)):
-        assert is_natural(larger - smaller, sizes.ranges)
-    assert not is_natural(half - 1, sizes.ranges)
+        assert sizes.ranges.is_natural(larger - smaller)
+    assert not sizes.ranges.is_natural(half - 1)
     assert sizes.of(sympy.Max(0, t - FloorDiv(t, 2))) == length - half
     assert str(floor_div(-length, 4)) == "-ceil_div(T, 4)"

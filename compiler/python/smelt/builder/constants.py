@@ -12,7 +12,7 @@ import numpy
 from ..errors import Error
 from ..ranges import LIMITS, Range, fits, is_exact
 from .nodes import Nodes
-from .sizes import Dim, Shape, Size, extreme_of, is_known
+from .sizes import Dim, Shape, Size, is_known
 from .values import Number, Value
 
 MOST_IN_TEXT = 4096
@@ -96,7 +96,7 @@ class Constants(Nodes):
 
     def _last(self, size: Size) -> Optional[int]:
         """The largest index along a dim of this size."""
-        found = self.most(size)
+        found = self.ranges.most(size)
         return None if found is None or found > LIMITS["i32"][1] else max(0, found - 1)
 
     def size(self, size: Size) -> Value:
@@ -104,9 +104,8 @@ class Constants(Nodes):
         if is_known(size):
             return self.constant(size, "i32")
         with self.width(False):
-            if (extreme := extreme_of(size)) is not None:
-                parts = (self.size(each) for each in extreme.sizes)
-                return functools.reduce(lambda a, b: self.point(extreme.kind, a, b), parts)
+            if (extreme := self.ranges.extreme_of(str(size))) is not None:
+                return functools.reduce(lambda a, b: self.point(extreme[0], a, b), map(self.size, extreme[1]))
             last = self.node("reduce max", [self.iota((size,), 0)], "i32", (), axes=[0])
             least = 0
             if not self.not_less(size, 1):  # the largest of no places is below all numbers

@@ -8,7 +8,7 @@ from typing import Any, Iterator, Optional, Sequence
 from ..ranges import LIMITS, fits
 from ..text import Block, Body, Symbol
 from .operations import KEEPS_NUMBERS, WITHOUT_DERIVATIVE
-from .sizes import Dim, Ranges, Shape, Size, is_natural, most
+from .sizes import Dim, Ranges, Shape, Size
 from .values import Value
 
 
@@ -49,13 +49,9 @@ class Nodes:
         grad = operation not in WITHOUT_DERIVATIVE and any(x.grad for x in given)
         return [Value(*each, grad=grad and each.dtype == "f32") for each in made]
 
-    def most(self, size: Size) -> Optional[int]:
-        """A bound that no run is above; None where there is none."""
-        return most(size, self.ranges)
-
     def not_less(self, a: Size, b: Size) -> bool:
         """Whether a >= b for certain."""
-        return is_natural(a - b, self.ranges)
+        return self.ranges.is_natural(a - b)
 
     def require_natural(self, *sizes: Size) -> None:
         self.natural.update(size for size in sizes if isinstance(size, Dim))

@@ -26,7 +26,7 @@ class Reductions(Arithmetic):
         return self.reshape(self.node(f"reduce {kind}", [x], x.dtype, shape, axes=axes), kept)
 
     def _sum_of(self, x: Value, count: Size) -> Optional[Range]:
-        return sum_of(x.numbers, self.most(count))
+        return sum_of(x.numbers, self.ranges.most(count))
 
     def largest(self, x: Value, axes: Sequence[int]) -> list[Value]:
         """The largest number over the axes, and the first index that holds it."""

@@ -15,7 +15,7 @@ from .. import builder
 from ..builder.constants import type_of
 from ..builder.integers import NARROW
 from ..builder.operations import LOGICAL, REALS
-from ..builder.sizes import Dim, Size, is_empty, product
+from ..builder.sizes import Dim, Ranges, Shape, Size, is_known, product
 from ..builder.values import Value
 from ..ranges import INTEGERS, LIMITS
 from ..text import Block, Parameter, quoted
@@ -26,9 +26,13 @@ FREE = ("select", "eq", "ne", "max", "min")
 """Operations that take flags as they are; others take them as integers."""
 
 
+def is_empty(shape: Shape) -> bool:
+    return any(is_known(size) and size == 0 for size in shape)
+
+
 class Builder(builder.Builder):
     def __init__(self, block: Block, bounds: Mapping[str, int] = {}) -> None:
-        super().__init__(block, {(name,): (1, most) for name, most in bounds.items()}, wide=False)
+        super().__init__(block, Ranges({(name,): (1, most) for name, most in bounds.items()}), wide=False)
         self.parameters: dict[str, Parameter] = {}
 
     def nodes(

@@ -9,7 +9,7 @@ import numpy
 import onnx
 from onnx import reference
 
-from ..builder.sizes import Size, bounds, is_known
+from ..builder.sizes import Ranges, Size, is_known
 from .call import Known, Thing
 from .definitions import Types, elements_of
 from .refusal import Refusal
@@ -97,7 +97,8 @@ def _are_equal(left: Size, right: Size) -> bool:
     difference = left - right
     if is_known(difference):
         return difference == 0
-    if bounds(difference)[0] > 0 or bounds(difference)[1] < 0:
+    low, high = Ranges().of(difference)
+    if low > 0 or high < 0:
         return False
     raise ValueError(f"{left} and {right} may be equal")
 

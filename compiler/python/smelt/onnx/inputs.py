@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Collection, Iterator, Mapping, Optional
 import numpy
 import onnx
 
-from ..builder.sizes import Dim, is_empty, is_known
+from ..builder.sizes import Dim, is_known
 from ..builder.values import Value
 from ..errors import Error
+from .build import is_empty
 from .call import Absent, Known, Many, Thing, Traced
 from .names import refuse_twins
 from .ports import from_port

@@ -7,7 +7,7 @@ from typing import Any, Iterable, Mapping
 import sympy
 import torch
 
-from ..builder.sizes import Size, atoms_of, value_of
+from ..builder.sizes import Dim
 from ..errors import Error
 from .capture import Captured
 from .dims import expression
@@ -29,7 +29,7 @@ def size_places(captured: Captured, values: Iterable[torch.Tensor]) -> dict[str,
 
 
 def conditions_on(
-    captured: Captured, checked: Iterable[Any], bounds: Mapping[str, int], sizes: Iterable[Size]
+    captured: Captured, checked: Iterable[Any], bounds: Mapping[str, int], sizes: Iterable[Dim]
 ) -> list[Any]:
     """Conditions with the names of the sizes as symbols. A bound that is beyond what the code was exported for is an
     Error. `sizes`: those of the program's tensors."""
@@ -47,7 +47,7 @@ def conditions_on(
     return found
 
 
-def _is_artificial(condition: Any, sizes: Iterable[Size], names: Mapping[sympy.Symbol, sympy.Symbol]) -> bool:
+def _is_artificial(condition: Any, sizes: Iterable[Dim], names: Mapping[sympy.Symbol, sympy.Symbol]) -> bool:
     """That a size, or one that follows from it such as T - 2, is not 0 or 1."""
     if not isinstance(condition, sympy.Ne):
         return False
@@ -56,11 +56,7 @@ def _is_artificial(condition: Any, sizes: Iterable[Size], names: Mapping[sympy.S
     if not symbols or not numbers or numbers[0] in (0, 1):
         return bool(numbers) and numbers[0] in (0, 1)
     name = names[symbols[0]].name
-    return any(value_of(size, {name: int(numbers[0])}) in (0, 1) for size in sizes if symbols_of(size) == {name})
-
-
-def symbols_of(size: Size) -> set[str]:
-    return {atom for atom in atoms_of(size) if isinstance(atom, str)}
+    return any(size.value({name: int(numbers[0])}) in (0, 1) for size in sizes if size.symbols() == [name])
 
 
 def check_sizes(conditions: list[Any], sizes: Mapping[str, int]) -> None:
@@ -72,11 +68,11 @@ def check_sizes(conditions: list[Any], sizes: Mapping[str, int]) -> None:
                         "something else for others; give a sample on that side, or other sizes")
 
 
-def least_of(name: str, natural: Iterable[Size], least: int, bound: int) -> int:
+def least_of(name: str, natural: Iterable[Dim], least: int, bound: int) -> int:
     """The least size, from `least` on, with which none of what follows from this size alone is below 0."""
-    for size in (size for size in natural if symbols_of(size) == {name}):
+    for size in (size for size in natural if size.symbols() == [name]):
         first = least
-        while least <= bound and value_of(size, {name: least}) < 0:
+        while least <= bound and size.value({name: least}) < 0:
             least += 1
         if least > bound:
             raise Error(

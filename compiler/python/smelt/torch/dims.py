@@ -9,7 +9,7 @@ import sympy
 import torch
 from torch.utils._sympy.value_ranges import ValueRanges
 
-from ..builder.sizes import Dim, Extreme, Shape, Size, atoms_of, ceil_div, extreme, floor_div, product
+from ..builder.sizes import Dim, Ranges, Shape, Size, ceil_div, floor_div, product
 from ..errors import Error
 
 
@@ -30,8 +30,8 @@ class Sizes:
     ) -> None:
         """`products`: bounds of products, such as "B*T"."""
         self.names = dict(names)
-        self.ranges = {(str(names.get(s, s)),): (_end(r.lower), _end(r.upper)) for s, r in ranges.items()}
-        self.ranges.update({tuple(sorted(name.split("*"))): (0, bound) for name, bound in products.items()})
+        known = {(str(names.get(s, s)),): (_end(r.lower), _end(r.upper)) for s, r in ranges.items()}
+        self.ranges = Ranges(known | {tuple(name.split("*")): (0, bound) for name, bound in products.items()})
         self.refused: dict[str, str] = {}
         """What the text form has no size for, which is an Error where it is written, and why."""
 
@@ -44,7 +44,8 @@ class Sizes:
             return _FORMS.get(type(size).__name__, _refused)(self, size)
         except Error as error:
             self.refused[str(size)] = str(error)
-            self.ranges.setdefault((str(size),), (-math.inf, math.inf))
+            if (str(size),) not in self.ranges:
+                self.ranges.set((str(size),), -math.inf, math.inf)
             return Dim.symbol(str(size))
 
     def shape(self, sizes: Iterable[Any]) -> Shape:
@@ -52,15 +53,15 @@ class Sizes:
 
     def check(self, *sizes: Size) -> None:
         """Throws Error for a size that the text form does not have."""
-        for atom in (atom for size in sizes for atom in atoms_of(size)):
-            if isinstance(atom, Extreme):
+        for symbol in (symbol for size in sizes for symbol in self.ranges.symbols(size)):
+            if (extreme := self.ranges.extreme_of(symbol)) is not None:
                 raise Error(
-                    f"the size {atom}: which is {'larger' if atom.kind == 'max' else 'smaller'} depends on the sizes, "
+                    f"the size {symbol}: which is {'larger' if extreme[0] == 'max' else 'smaller'} depends on the sizes, "
                     "and a plan's shapes do not: bound them such that it is always the same one, above by max= or below "
                     "by torch.export.Dim(name, min=...)"
                 )
-            if atom in self.refused:
-                raise Error(self.refused[atom])
+            if symbol in self.refused:
+                raise Error(self.refused[symbol])
 
     # ---- one function a kind of expression
 
@@ -105,7 +106,7 @@ class Sizes:
         return int(size.args[1])
 
     def _extreme(self, size: sympy.Expr) -> Size:
-        return extreme(type(size).__name__.lower(), map(self.of, size.args), self.ranges)
+        return self.ranges.extreme(type(size).__name__.lower(), map(self.of, size.args))
 
 
 def _refused(sizes: Sizes, size: sympy.Expr) -> Size:

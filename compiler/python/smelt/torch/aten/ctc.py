@@ -41,7 +41,7 @@ class _Alignment:
 
     def __init__(self, w: Any, x: Value, targets: Value, input_lengths: Any, target_lengths: Any, blank: int) -> None:
         self.w, self.x, self.blank = w, x, blank
-        self.steps = x.shape[0] if isinstance(x.shape[0], int) else w.most(x.shape[0])
+        self.steps = x.shape[0] if isinstance(x.shape[0], int) else w.ranges.most(x.shape[0])
         if self.steps is None or self.steps > MOST_STEPS:
             refuse(f"ctc_loss of more than {MOST_STEPS} steps of time, each of which is written out: give max= a bound")
         batch = x.shape[1]

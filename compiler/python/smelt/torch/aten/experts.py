@@ -45,7 +45,7 @@ class _Groups:
         """Long blocks need few copies of matrices and have many rows to spare. Of an expert's share of n rows, blocks
         of R rows make n / R copies and R rows to spare, which cost COPY * n / R + 2 * R for each element of a matrix:
         least at a root. More than MOST_BLOCKS copies would take too much memory."""
-        most = self.w.most(self.x.shape[0])
+        most = self.w.ranges.most(self.x.shape[0])
         if most is None:
             return ROWS_WITHOUT_BOUND
         share = most // self.experts

@@ -17,7 +17,7 @@ def summable(w, x: Value, updates: Value) -> list[Value]:
     """Both in a type that holds x and the sum of all updates, where integers have no other width."""
     if x.dtype not in INTEGERS:
         return [x, updates]
-    added = sum_of(updates.numbers, w.most(product(updates.shape)))
+    added = sum_of(updates.numbers, w.ranges.most(product(updates.shape)))
     if w.is_64_bits and (added is None or not fits(result_of("add", [x.numbers, added]), "i32")):
         return [w.widened(x), w.widened(updates)]
     return w.alike([x, updates])
