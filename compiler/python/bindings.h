@@ -27,6 +27,12 @@ nanobind::dict compile_option_rows();
 /// Adds the class Batch, and the function open_batch, to the module.
 void bind_batch(nanobind::module_& module);
 
+// ---- graphs.cpp
+// smelt.builder: graphs that importers write.
+
+/// Adds the class GraphBuilder, and the function scalar_operations, to the module.
+void bind_graphs(nanobind::module_& module);
+
 // ---- generate.cpp
 // Session.generate.
 

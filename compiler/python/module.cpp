@@ -15,6 +15,7 @@ NB_MODULE(_native, module) {
   translate_errors();
   module.attr("version") = SMELT_VERSION;
   bind_sizes(module);
+  bind_graphs(module);
   bind_tensor(module);
   bind_device_tensor(module);
   auto plan = bind_plan(module);

@@ -21,6 +21,12 @@ nb::object size_object(const Dim& size) {
   return number ? nb::object(nb::int_(*number)) : nb::cast(size);
 }
 
+nb::tuple shape_object(const Shape& shape) {
+  nb::list sizes;
+  for (const Dim& size : shape) sizes.append(size_object(size));
+  return nb::tuple(sizes);
+}
+
 std::optional<Dim> size_of(nb::handle object) {
   if (nb::isinstance<Dim>(object)) return nb::cast<Dim>(object);
   if (!PyIndex_Check(object.ptr())) return std::nullopt;
@@ -31,8 +37,7 @@ std::optional<Dim> size_of(nb::handle object) {
     PyErr_Clear();
     return std::nullopt;
   }
-  if (overflow != 0)
-    fail("the size {} overflows 64 bits: expected sizes below 2^63", nb::str(number).c_str());
+  if (overflow != 0) fail("the integer {} does not fit 64 bits", nb::str(number).c_str());
   return Dim(value);
 }
 
@@ -72,6 +77,49 @@ Dim rounded_down(const Dim& size, const Dim& divisor) {
   if (const auto number = divisor.constant(); number && *number > 0) return floor_div(size, *number);
   if (auto quotient = size.divide(divisor)) return *std::move(quotient);
   fail("the size {} // {}: a size is divided by numbers above 0 alone", size.str(), divisor.str());
+}
+
+Dim broadcast_size(const Dim& a, const Dim& b) {
+  if (a == b || b.is_one()) return a;
+  if (a.is_one()) return b;
+  if (a.is_constant() != b.is_constant())
+    fail("sizes {} and {} side by side, one known only when it runs; give it a fixed size", a.str(), b.str());
+  fail("sizes {} and {} side by side, which do not broadcast", a.str(), b.str());
+}
+
+/// Returns the shape that all of the shapes spread to, as NumPy has it: dims line up at the end.
+nb::tuple broadcast_shapes(const nb::args& shapes) {
+  Shape result;
+  for (nb::handle each : shapes) {
+    Shape shape = sizes_of(nb::cast<nb::iterable>(each));
+    if (shape.size() > result.size()) std::swap(shape, result);
+    const size_t before = result.size() - shape.size();
+    for (size_t i = 0; i < shape.size(); ++i)
+      result[before + i] = broadcast_size(result[before + i], shape[i]);
+  }
+  return shape_object(result);
+}
+
+nb::object product_of_sizes(const nb::iterable& sizes) { return size_object(element_count(sizes_of(sizes))); }
+
+std::vector<size_t> dims_beside_1(const Shape& shape) {
+  std::vector<size_t> dims;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (!shape[i].is_one()) dims.push_back(i);
+  return dims;
+}
+
+/// Returns the dims after a reshape by those before it, if it only adds or drops dims of 1; else nothing.
+std::optional<std::map<size_t, size_t>> kept_axes(const nb::iterable& before, const nb::iterable& after) {
+  const Shape old = sizes_of(before), made = sizes_of(after);
+  const std::vector<size_t> from = dims_beside_1(old), to = dims_beside_1(made);
+  if (from.size() != to.size()) return std::nullopt;
+  std::map<size_t, size_t> kept;
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (old[from[i]] != made[to[i]]) return std::nullopt;
+    kept[from[i]] = to[i];
+  }
+  return kept;
 }
 
 nb::object quotient(nb::handle size, nb::handle divisor) {
@@ -184,6 +232,9 @@ void bind_sizes(nb::module_& module) {
     return size_object(rounded_down(expected_size(size), expected_size(divisor)));
   });
   module.def("quotient", quotient);
+  module.def("broadcast_shapes", broadcast_shapes);
+  module.def("product", product_of_sizes, nb::arg("sizes"));
+  module.def("kept_axes", kept_axes, nb::arg("before"), nb::arg("after"));
 }
 
 }  // namespace smelt::python

@@ -10,6 +10,7 @@
 namespace smelt::python {
 
 nanobind::object size_object(const Dim& size);
+nanobind::tuple shape_object(const Shape& shape);
 /// Returns the size that the object is: a Dim, or an integer of Python or NumPy; nothing for other objects.
 std::optional<Dim> size_of(nanobind::handle object);
 /// Throws TypeError if the object is no size.

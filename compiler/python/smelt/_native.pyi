@@ -48,6 +48,47 @@ def floor_div(size: Union[int, Dim], divisor: Union[int, Dim]) -> Union[int, Dim
 def quotient(size: Union[int, Dim], divisor: Union[int, Dim]) -> Optional[Union[int, Dim]]:
     """The exact quotient; None where it is not known to be one."""
 
+def product(sizes: Iterable[Union[int, Dim]]) -> Union[int, Dim]: ...
+def broadcast_shapes(*shapes: Iterable[Union[int, Dim]]) -> tuple[Union[int, Dim], ...]:
+    """The shape that all of them spread to, as NumPy has it: dims line up at the end."""
+
+def kept_axes(before: Iterable[Union[int, Dim]], after: Iterable[Union[int, Dim]]) -> Optional[dict[int, int]]:
+    """The dims after a reshape by those before it, if it only adds or drops dims of 1; else None."""
+
+class GraphBuilder:
+    """A graph that grows by a node at a time, or the body of a node of the graph `around` it. A value is its number in
+    the graph, its element type and its shape."""
+
+    def __init__(self, around: GraphBuilder = ..., given: Sequence[tuple[str, Sequence[Any]]] = ...) -> None:
+        """`given`: types of what the node computes for its body."""
+    @property
+    def is_body(self) -> bool: ...
+    source: str
+    def given(self) -> list[tuple[int, str, tuple]]:
+        """The inputs of a new body."""
+    def input(self, name: str, type: tuple[str, Iterable[Any]]) -> tuple[int, str, tuple]: ...
+    def set_range(self, input: str, least: int, below: int) -> None:
+        """Numbers that an input of integers may hold."""
+    def argument(self, outside: int) -> tuple[int, str, tuple]:
+        """The input of a body for a value of the graph around it."""
+    def node(
+        self,
+        operation: str,
+        operands: Sequence[int],
+        attributes: dict[str, Any],
+        types: Sequence[tuple[str, Iterable[Any]]],
+        body: Optional[GraphBuilder] = None,
+    ) -> list[tuple[int, str, tuple]]:
+        """The results of a new node. Types that the operands do not tell are given."""
+    def returns(self, numbers: Sequence[int]) -> None:
+        """What a body returns."""
+    def text(self, name: str, results: Sequence[tuple[str, int]]) -> str:
+        """The graph in the text form, without the nodes that the results do not need."""
+
+def scalar_operations() -> list[tuple[str, str, bool, bool]]:
+    """Rows of ir/ops/scalar_ops.def: the name, the domain where it is reals or flags alone, whether the result is a
+    flag, and whether there is a derivative."""
+
 class Tensor:
     """A result in the host's memory, dense and row-major, which other libraries take without a copy."""
 

@@ -37,7 +37,7 @@ def _rest(w, a: Any, b: Any) -> Any:
     more = w.constant(2**BITS, "i64", a.shape)
     for i in range(ROUNDS):
         next_rest = _modulo(w, _product(w, rest, more), divisor)
-        rest = w.node("select", [w.point("gt", rounds, float(i)), next_rest, rest], "i64", a.shape)
+        rest = w.node("select", [w.point("gt", rounds, float(i)), next_rest, rest])
     return _scaled(w, w.node("convert", [rest], "f32", a.shape), unit)
 
 
@@ -74,12 +74,12 @@ def _wide(w, x: Any) -> Any:
 
 
 def _product(w, a: Any, b: Any) -> Any:
-    return w.node("mul", [a, b], "i64", a.shape)
+    return w.node("mul", [a, b])
 
 
 def _modulo(w, a: Any, b: Any) -> Any:
-    whole = w.node("div", [a, b], "i64", a.shape)
-    return w.node("sub", [a, _product(w, whole, b)], "i64", a.shape)
+    whole = w.node("div", [a, b])
+    return w.node("sub", [a, _product(w, whole, b)])
 
 
 # ---- what follows from it

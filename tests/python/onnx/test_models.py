@@ -100,6 +100,19 @@ def test_weights_keep_their_names(encoder, encoder_session):
     assert weights["w_qkv"].shape == tuple(tensor.dims)
 
 
+def test_names_may_have_any_characters():
+    name = 'a\nb"\\\x01\u00e9'
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", name], ["y"], name='its\n"name"')],
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])],
+        [helper.make_tensor(name, TensorProto.FLOAT, [2, 3], range(6))],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    compared(model, {"x": numpy.ones((2, 3), numpy.float32)})
+
+
 # ---- what sets sizes
 
 

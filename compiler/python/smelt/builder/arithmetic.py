@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Optional, Sequence
 
 from ..ranges import remainder_of
-from ..text import Body
 from .sizes import broadcast_shapes
 from .values import Value
 from .views import Views
@@ -39,7 +38,7 @@ class Arithmetic(Views):
         no reshape to be spread. A body has no reshapes."""
         shape = operands[0].shape
         kept = tuple(i for i, size in enumerate(shape) if size != 1)
-        if isinstance(self.block, Body) or len(kept) == len(shape) or all(x.splat is not None for x in operands):
+        if self.block.is_body or len(kept) == len(shape) or all(x.splat is not None for x in operands):
             return None
         small = tuple(shape[i] for i in kept)
         is_spread = [x.spread is not None and x.spread[1] == kept and x.spread[0].shape == small for x in operands]

@@ -26,23 +26,20 @@ class Constants(Nodes):
         number = converted(number, dtype)
         if dtype == "i32" and not fits((number, number), "i32"):
             dtype = "i64"
-        key = (repr(number), dtype, tuple(map(str, shape)))
-        if key not in self._leaves:
-            if dtype == "i64" and not is_exact(number):
-                value = self._of_halves(number, shape)
-            else:
-                value = replace(self.node("constant", [], dtype, shape, value=number), splat=number)
-            value.low = value.high = number if dtype in LIMITS else None
-            self._leaves[key] = value
-        return self._leaves[key]
+        if dtype == "i64" and not is_exact(number):
+            value = self._of_halves(number, shape)
+        else:
+            value = replace(self.node("constant", [], dtype, shape, value=number), splat=number)
+        value.low = value.high = number if dtype in LIMITS else None
+        return value
 
     def _of_halves(self, numbers: Any, shape: Shape = ()) -> Value:
         """Integers that a double, which numbers of the text are, does not hold: an int or an array of them."""
         _check_wide(numbers)
         make = self.table if isinstance(numbers, numpy.ndarray) else lambda half: self.constant(half, "i64", shape)
         upper, lower = (self.widened(make(half)) for half in (numbers >> 32, numbers & 0xFFFFFFFF))
-        scaled = self.node("mul", [upper, self.constant(2**32, "i64", upper.shape)], "i64", upper.shape)
-        return self.node("add", [scaled, lower], "i64", upper.shape)
+        scaled = self.node("mul", [upper, self.constant(2**32, "i64", upper.shape)])
+        return self.node("add", [scaled, lower])
 
     def table(self, array: Any, name: Optional[str] = None) -> Value:
         """NumPy's numbers; `name`: of the weights that they are."""
@@ -73,19 +70,12 @@ class Constants(Nodes):
         return value
 
     def _listed(self, array: numpy.ndarray, dtype: str, kind: type) -> Value:
-        key = (array.tobytes(), str(array.dtype), array.shape)
-        if key not in self._leaves:
-            numbers = [kind(number) for number in array.flat]
-            self._leaves[key] = self.node("constant", [], dtype, array.shape, values=numbers)
-        return self._leaves[key]
+        return self.node("constant", [], dtype, array.shape, values=[kind(number) for number in array.flat])
 
     def iota(self, shape: Shape, axis: int, step: Size = 1, begin: Size = 0) -> Value:
         """begin + step * (the index along the axis), i32."""
-        key = ("iota", axis, tuple(map(str, shape)))
-        if key not in self._leaves:
-            self._leaves[key] = leaf = self.node("iota", [], "i32", shape, axis=axis)
-            leaf.low, leaf.high, leaf.place = 0, self._last(shape[axis]), (axis, 1, 0)
-        value = self._leaves[key]
+        value = self.node("iota", [], "i32", shape, axis=axis)
+        value.low, value.high = 0, self.last(shape[axis])
         with self.width(False):
             value = value if step == 1 else self.mul(value, step)
             value = value if begin == 0 else self.add(value, begin)
@@ -94,7 +84,7 @@ class Constants(Nodes):
             value.low = begin
         return value
 
-    def _last(self, size: Size) -> Optional[int]:
+    def last(self, size: Size) -> Optional[int]:
         """The largest index along a dim of this size."""
         found = self.ranges.most(size)
         return None if found is None or found > LIMITS["i32"][1] else max(0, found - 1)
@@ -106,27 +96,20 @@ class Constants(Nodes):
         with self.width(False):
             if (extreme := self.ranges.extreme_of(str(size))) is not None:
                 return functools.reduce(lambda a, b: self.point(extreme[0], a, b), map(self.size, extreme[1]))
-            last = self.node("reduce max", [self.iota((size,), 0)], "i32", (), axes=[0])
+            last = self.node("reduce max", [self.iota((size,), 0)], axes=[0])
             least = 0
-            if not self.not_less(size, 1):  # the largest of no places is below all numbers
+            if not self.ranges.is_natural(size - 1):  # the largest of no places is below all numbers
                 last, least = self.point("max", last, -1), -1
-            last.low, last.high = least, self._last(size)
+            last.low, last.high = least, self.last(size)
             return self.add(last, 1)
 
     def lifted(self, x: Any, dtype: Optional[str] = None, shape: Optional[Shape] = None) -> Value:
-        """A number, a size or an array of either as a value; the type and the shape are those of a plain number."""
+        """A number, a size or an array as a value; the type and the shape are those of a plain number."""
         if isinstance(x, Dim):
             return self.size(x)
         if isinstance(x, (bool, int, float)):
             return self.constant(x, dtype or type_of(x), shape or ())
-        array = numpy.asarray(x)
-        return self.sizes_of(array) if array.dtype == object else self.table(array)
-
-    def sizes_of(self, array: numpy.ndarray) -> Value:
-        """Sizes as integers of a table."""
-        if all(is_known(each) for each in array.flat):
-            return self.table(array.astype(numpy.int64))
-        return self.reshape(self.concat([self.reshape(self.size(each), (1,)) for each in array.flat], 0), array.shape)
+        return self.table(x)
 
 
 def converted(number: Number, dtype: str) -> Number:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Optional, Sequence
 
 from ..ranges import INTEGERS, LIMITS, Range, fits, result_of
 from .constants import Constants
-from .operations import FLAGS
+from .nodes import FLAGS
 from .sizes import Size, is_known
 from .values import Value
 
@@ -66,22 +65,8 @@ class Integers(Constants):
         return self.known(self._pointwise(operation, condition + [self.held(x, found) for x in numbers]), found)
 
     def _pointwise(self, operation: str, operands: Sequence[Value]) -> Value:
-        dtype = "bool" if operation in FLAGS else operands[-1].dtype
-        result = self.node(operation, operands, dtype, operands[0].shape)
+        result = self.node(operation, operands)
         result.recipe = (operation, tuple(operands))
-        return result
-
-    def in_width(self, x: Value, dtype: str) -> Value:
-        """Integers as a type of at most 32 bits holds them: they wrap around at its width."""
-        if x.dtype == "i64":
-            x = replace(self.node("convert", [x], "i32", x.shape), low=None, high=None)
-        if fits(x.numbers, dtype):
-            return x
-        stored = self.node("convert", [x], "u16" if dtype == "i16" else dtype, x.shape)
-        result = self.node("convert", [stored], "i32", x.shape)
-        if dtype == "i16":
-            result = self.select(self.point("ge", result, 2**15), self.sub(result, 2**16), result)
-        result.low, result.high = LIMITS[dtype]
         return result
 
     # ---- integers that are indices
@@ -96,16 +81,13 @@ class Integers(Constants):
             x = self._pointwise(operation, [x, self.constant(limit, "i64", x.shape)])
         return self.node("convert", [x], "i32", x.shape)
 
-    @staticmethod
-    def is_inside(x: Value, size: Size) -> bool:
-        """Whether all elements are known to be from 0 to size - 1."""
-        if is_known(size):
-            return x.numbers[0] >= 0 and x.numbers[1] < size
-        return x.place is not None and x.place[1:] == (1, 0) and x.shape[x.place[0]] == size
-
     def inside(self, x: Value, size: Size) -> Value:
         """Indices from 0 to size - 1: row i of 0, 1, 2, ... is i, and looking up any other row is an error."""
-        return x if self.is_inside(x, size) else self.gather(self.iota((size,), 0), x, 0)
+        if is_known(size):
+            is_inside = x.numbers[0] >= 0 and x.numbers[1] < size
+        else:
+            is_inside = x.place is not None and x.place[1:] == (1, 0) and x.shape[x.place[0]] == size
+        return x if is_inside else self.gather(self.iota((size,), 0), x, 0)
 
     def from_front(self, x: Value, size: Size) -> Value:
         """Indices below 0 count from the end."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Optional, Sequence
+from typing import Iterable, Optional, Sequence
 
 from ..ranges import INTEGERS, Range, fits, sum_of
 from .arithmetic import Arithmetic
 from .integers import NARROW
 from .sizes import Size, product
-from .values import Value, last_place
+from .values import Value
 
 
 class Reductions(Arithmetic):
@@ -18,34 +18,24 @@ class Reductions(Arithmetic):
         if not axes:
             return x
         kept = [1 if i in axes else size for i, size in enumerate(x.shape) if keep or i not in axes]
-        shape = [size for i, size in enumerate(x.shape) if i not in axes]
         if x.dtype in INTEGERS and kind == "add":
             numbers = self._sum_of(x, product(x.shape[axis] for axis in axes))
             x = self.held(x, numbers)
-            return self.reshape(self.known(self.node("reduce add", [x], x.dtype, shape, axes=axes), numbers), kept)
-        return self.reshape(self.node(f"reduce {kind}", [x], x.dtype, shape, axes=axes), kept)
+            return self.reshape(self.known(self.node("reduce add", [x], axes=axes), numbers), kept)
+        return self.reshape(self.node(f"reduce {kind}", [x], axes=axes), kept)
 
     def _sum_of(self, x: Value, count: Size) -> Optional[Range]:
         return sum_of(x.numbers, self.ranges.most(count))
 
     def largest(self, x: Value, axes: Sequence[int]) -> list[Value]:
         """The largest number over the axes, and the first index that holds it."""
-        return self._pair("argmax", x, axes, "i32")
-
-    def sums_of_exponentials(self, x: Value, axes: Sequence[int]) -> list[Value]:
-        """The largest number m over the axes, and the sum of exp(x - m)."""
-        return self._pair("max_sumexp", x, axes, "f32")
-
-    def _pair(self, kind: str, x: Value, axes: Sequence[int], second: str) -> list[Value]:
         axes = sorted(axis % x.rank for axis in axes) if x.rank else []
         if not axes:
-            return [x, self.constant(0 if second == "i32" else 1, second, x.shape)]
-        shape = tuple(size for i, size in enumerate(x.shape) if i not in axes)
-        best, other = self.nodes(f"reduce {kind}", [x], [(x.dtype, shape), (second, shape)], axes=axes)
+            return [x, self.constant(0, "i32", x.shape)]
+        best, places = self.nodes("reduce argmax", [x], axes=axes)
         best.low, best.high = x.low, x.high
-        if second == "i32":
-            other.low, other.high = 0, last_place(x.shape, axes)
-        return [best, other]
+        places.low, places.high = 0, self.last(product(x.shape[axis] for axis in axes))
+        return [best, places]
 
     def sum(self, x: Value, axes: Iterable[int], keep: bool = False) -> Value:
         return self.reduce("add", x, axes, keep)
@@ -54,9 +44,8 @@ class Reductions(Arithmetic):
         """Running sums, products or maxima."""
         numbers = self._running(x, axis, kind) if x.dtype in INTEGERS else None
         x = self.held(x, numbers) if x.dtype in INTEGERS else x
-        fields = {"axis": axis % x.rank, "kind": kind, "exclusive": exclusive or None}
-        result = self.node("scan", [x], x.dtype, x.shape, **fields)
-        return self.known(result, numbers) if numbers else result
+        result = self.node("scan", [x], axis=axis % x.rank, kind=kind, exclusive=exclusive or None)
+        return self.known(result, numbers)
 
     def _running(self, x: Value, axis: int, kind: str) -> Optional[Range]:
         if kind == "mul":
@@ -65,9 +54,4 @@ class Reductions(Arithmetic):
 
     def matmul(self, spec: str, a: Value, b: Value) -> Value:
         """A sum of products by letters, in f32."""
-        left, out = spec.split("->")
-        sizes: dict[str, Any] = {}
-        for letters, x in zip(left.split(","), (a, b)):
-            sizes.update(zip(letters, x.shape))
-        wide = "f32" if a.dtype in NARROW else None
-        return self.node("matmul", [a, b], "f32", tuple(sizes[letter] for letter in out), spec=spec, result=wide)
+        return self.node("matmul", [a, b], spec=spec, result="f32" if a.dtype in NARROW else None)

@@ -14,13 +14,13 @@ Number = Union[int, float, bool]
 
 @dataclass(eq=False)
 class Value:
-    """A result of an operation: its name in the text, its type, and what is known of it.
+    """A result of an operation: its number in the graph, its type, and what is known of it.
 
     The facts let rows see through masks and places, so that fewer operations are written; none of them is needed for
     the result to be right.
     """
 
-    name: str
+    number: int
     dtype: str
     shape: Shape
     grad: bool = False
@@ -47,9 +47,6 @@ class Value:
     port: Optional[str] = None
     """The input whose elements these are, all of them."""
 
-    def __str__(self) -> str:
-        return f"%{self.name}"
-
     @property
     def type(self) -> str:
         return type_text(self.dtype, self.shape)
@@ -63,17 +60,3 @@ class Value:
         """The least and the largest number that elements of an integer or a flag can be."""
         least, most = LIMITS[self.dtype]
         return least if self.low is None else self.low, most if self.high is None else self.high
-
-
-def kept_axes(before: Shape, after: Shape) -> Optional[dict[int, int]]:
-    """The dims that stay where a reshape only adds or drops dims of 1, by their places before; else None."""
-    old = [i for i, size in enumerate(before) if size != 1]
-    new = [i for i, size in enumerate(after) if size != 1]
-    is_same = [before[i] for i in old] == [after[i] for i in new]
-    return dict(zip(old, new)) if is_same else None
-
-
-def last_place(shape: Shape, axes) -> Optional[int]:
-    """The largest index along the one axis, where its size is known."""
-    size = shape[axes[0]] if len(axes) == 1 else None
-    return size - 1 if isinstance(size, int) else None

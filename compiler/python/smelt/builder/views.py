@@ -8,8 +8,8 @@ from ..errors import Error
 from ..ranges import LIMITS
 from .constants import converted
 from .integers import Integers
-from .sizes import Shape, Size, is_known
-from .values import Number, Value, kept_axes
+from .sizes import Shape, Size, is_known, kept_axes
+from .values import Number, Value
 
 
 class Views(Integers):
@@ -17,26 +17,14 @@ class Views(Integers):
         shape = tuple(shape)
         if x.shape == shape:
             return x
-        if x.splat is not None:
-            return self.constant(x.splat, x.dtype, shape)
         axes = kept_axes(x.shape, shape)
         if axes is not None and x.place is not None and x.place[0] in axes:
             return self.iota(shape, axes[x.place[0]], *x.place[1:])
-        result = self.view("reshape", x, shape)
+        result = self.view("reshape", x, x.dtype, shape)
         if axes is not None:
             base, base_axes = x.spread or (x, range(x.rank))
             result.spread = (base, tuple(axes.get(a, -1) for a in base_axes))
         return result
-
-    def unsqueeze(self, x: Value, *axes: int) -> Value:
-        shape = list(x.shape)
-        for axis in sorted(a % (x.rank + len(axes)) for a in axes):
-            shape.insert(axis, 1)
-        return self.reshape(x, shape)
-
-    def squeeze(self, x: Value, *axes: int) -> Value:
-        gone = {a % x.rank for a in axes}
-        return self.reshape(x, [size for i, size in enumerate(x.shape) if i not in gone])
 
     def transpose(self, x: Value, permutation: Sequence[int]) -> Value:
         permutation = [p % x.rank for p in permutation]
@@ -45,19 +33,11 @@ class Views(Integers):
             return self.transpose(base, [before[p] for p in permutation])
         if permutation == list(range(x.rank)):
             return x
-        shape = tuple(x.shape[p] for p in permutation)
-        if x.splat is not None:
-            return self.constant(x.splat, x.dtype, shape)
         if x.place is not None:
-            return self.iota(shape, permutation.index(x.place[0]), *x.place[1:])
-        result = self.view("transpose", x, shape, permutation=permutation)
+            return self.iota(tuple(x.shape[p] for p in permutation), permutation.index(x.place[0]), *x.place[1:])
+        result = self.view("transpose", x, permutation=permutation)
         result.turned = (x, tuple(permutation))
         return result
-
-    def move(self, x: Value, source: int, destination: int) -> Value:
-        order = [i for i in range(x.rank) if i != source % x.rank]
-        order.insert(destination % x.rank, source % x.rank)
-        return self.transpose(x, order)
 
     def spread(self, x: Value, shape: Sequence[Size]) -> Value:
         """x as NumPy broadcasts it: dims line up at the end, and those of 1 are repeated."""
@@ -72,20 +52,14 @@ class Views(Integers):
         kept = [i for i, a in enumerate(axes) if a >= 0 and x.shape[i] == shape[a]]
         if any(i not in kept and size != 1 for i, size in enumerate(x.shape)):
             raise Error(f"a tensor of {x.type} broadcast to [{', '.join(map(str, shape))}]")
-        if x.splat is not None:
-            return self.constant(x.splat, x.dtype, shape)
         if x.place is not None and x.place[0] in kept:
             return self.iota(shape, axes[x.place[0]], *x.place[1:])
         inner = self.reshape(x, [x.shape[i] for i in kept])
         if len(kept) == len(shape):
             return inner
-        result = self.view("broadcast", inner, shape, axes=[axes[i] for i in kept])
+        result = self.view("broadcast", inner, inner.dtype, shape, axes=[axes[i] for i in kept])
         result.spread = (x, tuple(a if i in kept else -1 for i, a in enumerate(axes)))
         return result
-
-    def along(self, x: Value, axes: Sequence[int], shape: Shape) -> Value:
-        """What a reduction over these axes gave, again over all of the shape."""
-        return self.broadcast(x, [i for i in range(len(shape)) if i not in set(axes)], shape)
 
     def operand(self, x: Any, dtype: Optional[str] = None, shape: Optional[Sequence[Size]] = None) -> Value:
         """A value, a number, a size or an array in the type and the shape, where these are given."""
@@ -102,9 +76,7 @@ class Views(Integers):
             return x
         if step == 1:
             self.require_natural(begin, x.shape[axis] - begin - length)
-        shape = _with_size(x.shape, axis, length)
-        if x.splat is not None:
-            return self.constant(x.splat, x.dtype, shape)
+        shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
         if x.place is not None:
             where, stride, first = x.place
             moved = (stride * step, first + stride * begin) if where == axis else (stride, first)
@@ -126,10 +98,10 @@ class Views(Integers):
         before, after = before + cut[0], after + cut[1]
         if before == 0 and after == 0:
             return x
-        shape, number = _with_size(x.shape, axis, x.shape[axis] + before + after), converted(number, x.dtype)
+        number = converted(number, x.dtype)
+        result = self.node("pad", [x], axis=axis, low=before, high=after, value=number)
         if x.splat == number or x.shape[axis] == 0:
-            return self.constant(number, x.dtype, shape)
-        result = self.node("pad", [x], x.dtype, shape, axis=axis, low=before, high=after, value=number)
+            return self.constant(number, x.dtype, result.shape)
         if x.dtype in LIMITS:
             result.low, result.high = min(x.numbers[0], number), max(x.numbers[1], number)
         return result
@@ -141,28 +113,16 @@ class Views(Integers):
         self.require_natural(x.shape[axis] - reach)
         if is_known(count) and is_known(x.shape[axis]) and x.shape[axis] - reach >= count * step:
             x = self.slice(x, axis, 0, (count - 1) * step + reach)
-        shape = x.shape[:axis] + (count, size) + x.shape[axis + 1 :]
-        if x.splat is not None:
-            return self.constant(x.splat, x.dtype, shape)
-        return self.node("windows", [x], x.dtype, shape, axis=axis, size=size, step=step, dilation=dilation)
+        return self.node("windows", [x], axis=axis, size=size, step=step, dilation=dilation)
 
     def concat(self, parts: Sequence[Value], axis: int) -> Value:
         axis %= parts[0].rank
         parts = self.alike([x for x in parts if x.shape[axis] != 0] or parts[:1])
         if len(parts) == 1:
             return parts[0]
-        shape = _with_size(parts[0].shape, axis, sum((x.shape[axis] for x in parts), 0))
-        return self.node("concat", parts, parts[0].dtype, shape, axis=axis)
+        return self.node("concat", parts, axis=axis)
 
     def gather(self, table: Value, places: Any, axis: int) -> Value:
         """Slices of the table along the axis."""
         places = self.places(self.operand(places, "i32"))
-        axis %= table.rank
-        shape = table.shape[:axis] + places.shape + table.shape[axis + 1 :]
-        if table.splat is not None:
-            return self.constant(table.splat, table.dtype, shape)
-        return self.node("gather", [table, places], table.dtype, shape, axis=axis)
-
-
-def _with_size(shape: Shape, axis: int, size: Size) -> Shape:
-    return (*shape[:axis], size, *shape[axis + 1 :])
+        return self.node("gather", [table, places], axis=axis % table.rank)

@@ -1,7 +1,6 @@
 """What ONNX adds to the builder: types of mixed operands, weights and tensors without elements.
 
-A tensor without elements is in no graph: it is a value without a name, which concatenations skip and reductions answer
-with their identity.
+A tensor without elements is of no use to others: concatenations skip it, and reductions answer with their identity.
 """
 
 from __future__ import annotations
@@ -12,15 +11,17 @@ from typing import Any, Iterable, Mapping, Optional, Sequence
 import numpy
 
 from .. import builder
+from .._native import GraphBuilder, scalar_operations
 from ..builder.constants import type_of
 from ..builder.integers import NARROW
-from ..builder.operations import LOGICAL, REALS
 from ..builder.sizes import Dim, Ranges, Shape, Size, is_known, product
 from ..builder.values import Value
 from ..ranges import INTEGERS, LIMITS
-from ..text import Block, Parameter, quoted
+from ..text import Parameter
 from .refusal import Refusal
 
+DOMAINS = {name: {"flags": "bool", "reals": "f32"}[domain] for name, domain, _, _ in scalar_operations() if domain}
+"""The types of operands of operations that take flags alone, or floats alone."""
 RANKS = ("bool", "i32", "i64", "f32")
 FREE = ("select", "eq", "ne", "max", "min")
 """Operations that take flags as they are; others take them as integers."""
@@ -31,18 +32,17 @@ def is_empty(shape: Shape) -> bool:
 
 
 class Builder(builder.Builder):
-    def __init__(self, block: Block, bounds: Mapping[str, int] = {}) -> None:
+    def __init__(self, block: GraphBuilder, bounds: Mapping[str, int] = {}) -> None:
         super().__init__(block, Ranges({(name,): (1, most) for name, most in bounds.items()}), wide=False)
         self.parameters: dict[str, Parameter] = {}
 
     def nodes(
-        self, operation: str, operands: Sequence[Value], types: Sequence, body: Any = None, **fields: Any
+        self, operation: str, operands: Sequence[Value], types: Sequence = (), body: Any = None, **attributes: Any
     ) -> list[Value]:
-        if any(is_empty(shape) for _, shape in types):
-            return [Value("", dtype, tuple(shape)) for dtype, shape in types]
-        if not all(x.name for x in operands):
+        results = super().nodes(operation, operands, types, body, **attributes)
+        if any(is_empty(x.shape) for x in operands) and not any(is_empty(x.shape) for x in results):
             raise Refusal("a tensor without elements here")
-        return super().nodes(operation, operands, types, body, **fields)
+        return results
 
     def weights(self, array: numpy.ndarray, name: Optional[str]) -> Value:
         name = name or f"constant.{len(self.parameters)}"
@@ -50,20 +50,42 @@ class Builder(builder.Builder):
         if known is not None and known.values is not array:
             name = f"{name}.{len(self.parameters)}"
         self.parameters[name] = Parameter(name, "f32", array.shape, array)
-        return self.node(f"parameter {quoted(name)}", [], "f32", array.shape)
+        return self.node("parameter", [], "f32", array.shape, name=name)
+
+    def table(self, array: Any, name: Optional[str] = None) -> Value:
+        """NumPy's numbers, or sizes as integers."""
+        array = numpy.asarray(array)
+        if array.dtype != object or all(map(is_known, array.flat)):
+            return super().table(array.astype(numpy.int64) if array.dtype == object else array, name)
+        return self.reshape(self.concat([self.reshape(self.size(each), (1,)) for each in array.flat], 0), array.shape)
 
     def common(self, operation: str, operands: Sequence[Any]) -> str:
         """The type that holds the numbers of all operands, as NumPy has it."""
         types = [x.dtype if isinstance(x, Value) else "i32" if isinstance(x, Dim) else type_of(x) for x in operands]
         dtype = max(("f32" if each in NARROW else each for each in types), key=RANKS.index)
-        if operation in LOGICAL or operation in REALS:
-            return "bool" if operation in LOGICAL else "f32"
+        if operation in DOMAINS:
+            return DOMAINS[operation]
         return "i32" if dtype == "bool" and operation not in FREE else dtype
 
     def reshape(self, x: Value, shape: Sequence[Size]) -> Value:
         if product(x.shape) != product(shape):
             raise Refusal(f"a tensor of {x.type} reshaped to [{', '.join(map(str, shape))}]")
         return super().reshape(x, shape)
+
+    def unsqueeze(self, x: Value, *axes: int) -> Value:
+        shape = list(x.shape)
+        for axis in sorted(a % (x.rank + len(axes)) for a in axes):
+            shape.insert(axis, 1)
+        return self.reshape(x, shape)
+
+    def squeeze(self, x: Value, *axes: int) -> Value:
+        gone = {a % x.rank for a in axes}
+        return self.reshape(x, [size for i, size in enumerate(x.shape) if i not in gone])
+
+    def move(self, x: Value, source: int, destination: int) -> Value:
+        order = [i for i in range(x.rank) if i != source % x.rank]
+        order.insert(destination % x.rank, source % x.rank)
+        return self.transpose(x, order)
 
     def reduce(self, kind: str, x: Value, axes: Iterable[int], keep: bool = False) -> Value:
         axes = list(axes)
@@ -82,7 +104,7 @@ class Builder(builder.Builder):
         left, out = spec.split("->")
         names = left.split(",")
         sizes = dict(zip(names[0], a.shape)) | dict(zip(names[1], b.shape))
-        if not a.name or not b.name:
+        if is_empty(a.shape) or is_empty(b.shape):
             return self.constant(0, a.dtype, tuple(sizes[letter] for letter in out))
         if a.dtype in NARROW or a.dtype == "f32":
             return super().matmul(spec, a, b)

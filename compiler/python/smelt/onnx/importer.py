@@ -9,12 +9,13 @@ from typing import Any, Collection, Iterable, Mapping, Optional, Sequence
 import numpy
 import onnx
 
+from .._native import GraphBuilder
 from ..builder import Value
 from ..builder.sizes import is_known
 from ..errors import Error
-from ..text import Graph, Module
+from ..text import Module
 from . import definitions, folding, functions
-from .build import Builder
+from .build import Builder, is_empty
 from .call import Absent, Call, Known, Many, Thing, Traced
 from .definitions import Types
 from .formats import FORMATS
@@ -76,7 +77,7 @@ class Importer:
         self.known = known
         self.sample = sample
         self.doubles = doubles
-        self.graph = Graph("main")
+        self.graph = GraphBuilder()
         self.builder = Builder(self.graph, self.bounds)
         self.versions = {definitions.canonical(o.domain): o.version for o in model.opset_import}
         definitions.check_versions(self.versions)
@@ -103,7 +104,7 @@ class Importer:
         """Numbers of an input that are rows of a table, from its front or its back."""
         rows = min(rows, self.rows.get(port, rows))
         self.rows[port] = rows
-        self.graph.attributes[port] = {"below": rows, "least": -rows}
+        self.graph.set_range(port, -rows, rows)
 
     def run(self, graph: onnx.GraphProto, scope: dict[str, Thing]) -> list[Thing]:
         for tensor in graph.initializer:
@@ -200,7 +201,7 @@ class Importer:
             return
         for thing in inputs:
             if isinstance(thing, Traced) and thing.element is ELEMENTS["UINT64"]:
-                if thing.value.name and thing.value.numbers[0] < 0:
+                if not is_empty(thing.value.shape) and thing.value.numbers[0] < 0:
                     raise Refusal(
                         f"operator {node.op_type}: a UINT64 that may be below 0 or from 2^63 on; cast it to INT64 if it "
                         "is neither",
@@ -213,7 +214,7 @@ class Importer:
         name = found.element if isinstance(found, Typed) else row.out
         value = found.value if isinstance(found, Typed) else found
         kind = call.element(0) if name == SAME else ELEMENTS[name]
-        if not value.name:
+        if is_empty(value.shape):
             if all(is_known(size) for size in value.shape):
                 return Known(numpy.zeros(value.shape, kind.numpy), kind, depends)
             return Traced(value, kind, depends)
@@ -251,9 +252,9 @@ class Importer:
     def _written(self, thing: Known) -> Value:
         array = thing.array
         if array.size == 0:
-            return Value("", thing.element.held, array.shape)
+            return self.builder.constant(0, thing.element.held, array.shape)
         if thing.is_symbolic:
-            return settle(self.builder, self.builder.sizes_of(array), thing.element, True)
+            return settle(self.builder, self.builder.table(array), thing.element, True)
         if thing.element.is_float:
             array = array.astype(numpy.float32) if thing.element.name in FORMATS else array
             return settle(self.builder, self.builder.table(array, thing.name), thing.element, True)
@@ -274,8 +275,10 @@ class Imported:
         self.ports = [place for place, _ in tensors if place not in known]
         self.outputs = list(results)
         self.results: list[Traced] = []
+        self._values: list[Value] = []
         self._places = {name: self._place(importer, name, thing) for name, thing in results.items()}
-        self.module = Module(importer.bounds, list(importer.builder.parameters.values()), [importer.graph])
+        graph = importer.graph.text("main", [(f"r{i}", value.number) for i, value in enumerate(self._values)])
+        self.module = Module(importer.bounds, list(importer.builder.parameters.values()), graph)
 
     def _place(self, importer: Importer, name: str, thing: Thing) -> Any:
         """A constant, or the number of the plan's result; lists of these for sequences; None for nothing."""
@@ -285,8 +288,7 @@ class Imported:
             return [self._place(importer, name, part) for part in thing.parts]
         if isinstance(thing, Known) and not thing.is_symbolic:
             return thing
-        value = to_port(importer.builder, importer.lift(thing), thing.element)
-        importer.graph.result(f"r{len(self.results)}", value)
+        self._values.append(to_port(importer.builder, importer.lift(thing), thing.element))
         self.results.append(thing)
         return len(self.results) - 1
 

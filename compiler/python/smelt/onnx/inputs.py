@@ -77,7 +77,7 @@ class Inputs:
     def _port(self, place: str, kind: Element, shape: tuple, depends: frozenset) -> Traced:
         if not place.isprintable():
             raise Refusal(f"the name {place!r} of an input, which text does not hold: rename it")
-        value = Value(*self.importer.graph.input(place, kind.port, shape))
+        value = Value(*self.importer.graph.input(place, (kind.port, shape)))
         value = from_port(self.importer.builder, value, kind)
         value.port = place
         return Traced(value, kind, depends)

@@ -6,7 +6,7 @@ import math
 
 import numpy
 
-from ..text import Value
+from ..builder import Value
 from .build import Builder
 from .formats import Format
 from .scalars import round_half_even

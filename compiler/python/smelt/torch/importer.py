@@ -192,7 +192,15 @@ class Importer:
             entry = self.missing.setdefault((name, why), Missing(name, why))
             if path not in entry.modules:
                 entry.modules.append(path)
-            return _stand_in(result_of(node.meta.get("val"), self.writer.dims))
+            return self._stand_in(result_of(node.meta.get("val"), self.writer.dims))
+
+    def _stand_in(self, out: Any) -> Any:
+        """An input of the graph, which is never written."""
+        if isinstance(out, tuple):
+            return tuple(map(self._stand_in, out))
+        if out is not None and out.dtype == COMPLEX:
+            return Complex(*(Value(*self.writer.block.input("missing", ("f32", out.shape))) for _ in range(2)))
+        return Value(*self.writer.block.input("missing", (out.dtype or "f32", out.shape))) if out is not None else None
 
 
 def _used_results(node: torch.fx.Node) -> list[bool]:
@@ -233,11 +241,3 @@ def module_path(node: torch.fx.Node) -> str:
         return ""
     path = list(stack.values())[-1][0]
     return str(path).replace("L['self'].", "").replace('"', "'")
-
-
-def _stand_in(out: Any) -> Any:
-    if isinstance(out, tuple):
-        return tuple(_stand_in(x) for x in out)
-    if out is not None and out.dtype == COMPLEX:
-        return Complex(Value("missing", "f32", out.shape), Value("missing", "f32", out.shape))
-    return Value("missing", out.dtype or "f32", out.shape) if out is not None else None

@@ -10,11 +10,12 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
+from .._native import GraphBuilder
 from ..builder import Value
 from ..builder.sizes import Shape
 from ..errors import Error
 from ..ranges import INTEGERS, LIMITS
-from ..text import Graph, type_text
+from ..text import type_text
 from .capture import Captured
 from .complex_values import Complex
 from .conditions import ARTIFICIAL, conditions_on, least_of, size_places
@@ -82,7 +83,6 @@ class ProgramBuilder:
         self.random_ids = 0
         self.declared: dict[str, str] = {}
         self.read: dict[str, Value] = {}
-        self.arguments: list[str] = []
         self.owners = _first_names(module)
         self.unreached: set[str] = set()
         self.constants: dict[Any, torch.Tensor] = {}
@@ -96,7 +96,7 @@ class ProgramBuilder:
         ranges = {s: r & ValueRanges(self._given_least(s), int_oo) for s, r in ranges.items()}
         products = {name: bound for name, bound in self.bounds.items() if "*" in name}
         sizes = Sizes(dict(self.captured.symbols), ranges, products)
-        self.graph = Graph("forward")
+        self.graph = GraphBuilder()
         self.writer = Writer(self.graph, sizes, self._random_id, self._table)
         importer = Importer(self.writer)
         inputs = self._inputs()
@@ -134,9 +134,7 @@ class ProgramBuilder:
         writer, total = self.writer, None
         for name in self.program.float_outputs:
             value = dict(outputs)[name]
-            identifier = "g." + name
-            given = Value(identifier, "f32", value.shape)
-            self.arguments.append(f"{given}: {given.type}")
+            given = Value(*self.graph.input("g." + name, ("f32", value.shape)))
             part = writer.sum(writer.mul(value, given), range(value.rank))
             total = part if total is None else writer.add(total, part)
         return total
@@ -172,10 +170,7 @@ class ProgramBuilder:
         if dtype is None:
             raise Error(f"input '{name}' is {value.dtype}, which Smelt does not have")
         self.program.inputs[name] = value.dtype
-        identifier = name.replace(".", "_")
-        named = f' "{name}"' if identifier != name else ""
-        self.arguments.append(f"%{identifier}{named}: {type_text(dtype, shape)}")
-        given = Value(identifier, dtype, shape, grad=name in self.trained)
+        given = Value(*self.graph.input(name, (dtype, shape)), grad=name in self.trained)
         inner = type_in_graph(value.dtype)
         taken = given if dtype == inner else self.writer.node("convert", [given], inner, shape)
         taken.grad = given.grad
@@ -221,7 +216,7 @@ class ProgramBuilder:
             self.declared[name] = f'parameter "{name}"{declared} : {type_text("f32", shape)}'
             self.program.parameters[name] = tensor
         if name not in self.read:
-            self.read[name] = self.writer.node(f'parameter "{name}"', [], "f32", shape)
+            self.read[name] = self.writer.node("parameter", [], "f32", shape, name=name)
             self.read[name].grad = trains
         return self.read[name]
 
@@ -283,10 +278,8 @@ class ProgramBuilder:
     # ---- the text
 
     def _text(self, returned: list[tuple[str, Value]], graph: str) -> str:
-        lines = [self._symbols(), *self.declared.values(), f"graph @{graph}({', '.join(self.arguments)}) {{"]
-        lines += self.graph.lines([value for _, value in returned])
-        lines.append("  return " + ", ".join(f'"{name}" = {value}' for name, value in returned))
-        return "\n".join(line for line in lines if line) + "\n}\n"
+        written = self.graph.text(graph, [(name, value.number) for name, value in returned])
+        return "\n".join(line for line in (self._symbols(), *self.declared.values(), written) if line)
 
     def _symbols(self) -> str:
         """Bounds of the sizes; those of products are the caller's alone."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Optional, Union
+from dataclasses import replace
+from typing import Any, Callable, Optional, Sequence, Union
 
 import sympy
 import torch
 
+from .._native import GraphBuilder
 from ..builder import Builder, Value
 from ..builder.sizes import Shape, Size
 from ..errors import Error
-from ..text import Block
+from ..ranges import LIMITS, fits
 from .complex_values import Complex, complex_table
 from .dims import Sizes
 from .dtypes import type_in_graph
@@ -23,7 +25,7 @@ class Writer(Builder):
 
     def __init__(
         self,
-        block: Block,
+        block: GraphBuilder,
         dims: Sizes,
         random_id: Callable[[], int],
         weights: Callable[[Any, Optional[str]], Value],
@@ -52,7 +54,29 @@ class Writer(Builder):
         return super().table((array.float() if array.is_floating_point() else array).numpy(), name)
 
     def stop(self, x: Value) -> Value:
-        return self.view("stop_gradient", x, x.shape) if x.grad else x
+        return self.view("stop_gradient", x) if x.grad else x
+
+    def in_width(self, x: Value, dtype: str) -> Value:
+        """Integers as a type of at most 32 bits holds them: they wrap around at its width."""
+        if x.dtype == "i64":
+            x = replace(self.node("convert", [x], "i32", x.shape), low=None, high=None)
+        if fits(x.numbers, dtype):
+            return x
+        stored = self.node("convert", [x], "u16" if dtype == "i16" else dtype, x.shape)
+        result = self.node("convert", [stored], "i32", x.shape)
+        if dtype == "i16":
+            result = self.select(self.point("ge", result, 2**15), self.sub(result, 2**16), result)
+        result.low, result.high = LIMITS[dtype]
+        return result
+
+    def along(self, x: Value, axes: Sequence[int], shape: Shape) -> Value:
+        """What a reduction over these axes gave, again over all of the shape."""
+        return self.broadcast(x, [i for i in range(len(shape)) if i not in set(axes)], shape)
+
+    def sums_of_exponentials(self, x: Value, axes: Sequence[int]) -> list[Value]:
+        """The largest number m over the axes, and the sum of exp(x - m)."""
+        axes = sorted(axis % x.rank for axis in axes) if x.rank else []
+        return self.nodes("reduce max_sumexp", [x], axes=axes) if axes else [x, self.constant(1, "f32", x.shape)]
 
     def with_slopes(self, y: Value, *pairs: tuple[Value, Any]) -> Value:
         """y, of which the derivative by each x is its slope: for functions whose parts have no derivative where they
@@ -61,7 +85,7 @@ class Writer(Builder):
         if not pairs:
             return y
         operands = [self.operand(each, "f32", y.shape) for pair in pairs for each in pair]
-        return self.node("with_slopes", [y, *operands], "f32", y.shape)
+        return self.node("with_slopes", [y, *operands])
 
     # ---- numbers that are computed of sizes
 

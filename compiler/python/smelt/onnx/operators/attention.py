@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple, Optional
 
+from ..._native import GraphBuilder
 from ...builder import Value
 from ...builder.integers import NARROW
 from ...builder.sizes import Size, is_known
-from ...text import Body
 from ..build import Builder
 from ..rows import Typed, row
 
@@ -57,17 +57,15 @@ def by_places(b: Builder, x: Value, count: Optional[int]) -> Value:
     return b.reshape(x, (*x.shape[:2], count, x.shape[2] // count))
 
 
-def attend(b: Builder, heads: Heads, scale: float, body: Body) -> Value:
-    shape = (*heads.q.shape[:3], heads.v.shape[3])
-    types = [(heads.q.dtype, shape), ("f32", heads.scores[:3])]
-    return b.nodes("attention", heads, types, body, scale=float(scale))[0]
+def attend(b: Builder, heads: Heads, scale: float, body: GraphBuilder) -> Value:
+    return b.nodes("attention", heads, body=body, scale=float(scale))[0]
 
 
-def body_of(n, heads: Heads, past: Size) -> Body:
+def body_of(n, heads: Heads, past: Size) -> GraphBuilder:
     """softcap, then what is added, then which keys are seen."""
     shape = heads.scores
-    body = Body([("f32", shape)])
-    inside, score = Builder(body), Value(*body.handed[0])
+    body = GraphBuilder(n.b.block, [("f32", shape)])
+    inside, score = Builder(body), Value(*body.given()[0])
     inside.ranges = n.b.ranges
     cap = n.attribute("softcap", 0.0)
     n.refuse_unless(cap >= 0, f"softcap {cap}, expected 0, for none, or more")
@@ -84,7 +82,7 @@ def body_of(n, heads: Heads, past: Size) -> Body:
             score = inside.add(score, mask)
     for each in seen:
         score = inside.select(each, score, -math.inf)
-    body.returns(score)
+    body.returns([score.number])
     return body
 
 
@@ -95,16 +93,16 @@ def padded_mask(n, keys: Size) -> Value:
     return n.b.pad(mask, -1, 0, keys - mask.shape[-1], False if mask.dtype == "bool" else -math.inf)
 
 
-def argument(b: Builder, body: Body, inside: Builder, outside: Value, shape: tuple, axes=None) -> Value:
+def argument(b: Builder, body: GraphBuilder, inside: Builder, outside: Value, shape: tuple, axes=None) -> Value:
     """Handed to the body without axes of size 1, and broadcast there."""
     axes = range(len(shape) - len(outside.shape), len(shape)) if axes is None else axes
     kept = [(axis, size) for axis, size in zip(axes, outside.shape) if size == shape[axis]]
-    handed = Value(*body.argument(b.reshape(outside, [size for _, size in kept])))
+    handed = Value(*body.argument(b.reshape(outside, [size for _, size in kept]).number))
     handed = inside.cast(handed, "f32") if handed.dtype in NARROW else handed
     return inside.broadcast(handed, [axis for axis, _ in kept], shape)
 
 
-def windows(n, body: Body, inside: Builder, shape: tuple, lengths: Optional[Value], past: Size) -> list[Value]:
+def windows(n, body: GraphBuilder, inside: Builder, shape: tuple, lengths: Optional[Value], past: Size) -> list[Value]:
     """Which keys each query sees by its place."""
     query, key = inside.iota(shape, 2), inside.iota(shape, 3)
     seen = [] if lengths is None else [inside.point("lt", key, lengths)]

@@ -95,10 +95,10 @@ def scattered(n, x, flat, updates, how):
     if how == "none":
         kept = b.cast(x, "i32") if x.dtype == "bool" else x
         kept, updates = b.alike([kept, b.cast(updates, kept.dtype)])
-        put = b.node("insert", [kept, updates, b.places(flat)], kept.dtype, x.shape, axis=0)
+        put = b.node("insert", [kept, updates, b.places(flat)], axis=0)
         return b.cast(put, x.dtype)
     if how == "add" and x.dtype == "f32":
-        return b.node("scatter_add", [x, b.places(flat), updates], "f32", x.shape, axis=0)
+        return b.node("scatter_add", [x, b.places(flat), updates], axis=0)
     n.refuse_unless(is_known(rows) and rows * count * width <= 2**20, f"reduction {how} of {rows} x {count} elements")
     hit = b.point("eq", b.iota((rows, count, 1), 0), b.reshape(flat, (1, count, 1)))
     if how == "mul":

@@ -39,6 +39,6 @@ def negative_log_likelihood(n, x, targets, weights):
 def softmax_cross_entropy(n, x, targets, weights):
     b, kind = n.b, n.element(0).name
     moved = b.move(x, 1, -1)
-    log_probabilities = b.move(b.node("log_softmax", [moved], moved.dtype, moved.shape), -1, 1)
+    log_probabilities = b.move(b.node("log_softmax", [moved]), -1, 1)
     loss = reduced(n, *weighted_losses(n, log_probabilities, targets, weights))
     return [Typed(loss, kind), Typed(log_probabilities, kind)][: len(n.node.output)]

@@ -19,8 +19,8 @@ def softmax(n, x):
     if n.version < 13:  # over all axes from `axis` on, as one
         axis = n.attribute("axis", 1) % len(x.shape)
         rows = b.reshape(x, (product(x.shape[:axis]), product(x.shape[axis:])))
-        return b.reshape(b.node(name, [rows], rows.dtype, rows.shape), x.shape)
-    return along_last(b, x, n.attribute("axis", -1), lambda y: b.node(name, [y], y.dtype, y.shape))
+        return b.reshape(b.node(name, [rows]), x.shape)
+    return along_last(b, x, n.attribute("axis", -1), lambda y: b.node(name, [y]))
 
 
 @row("LayerNormalization", out=None)
@@ -31,7 +31,7 @@ def layer_normalization(n, x, scale, bias):
     rows, width = x.shape[:axis], product(x.shape[axis:])
     flat = b.reshape(x, rows + (width,))
     weights = [b.reshape(b.spread(w, x.shape[axis:]), (width,)) for w in (scale, bias) if w is not None]
-    result = b.node("layer_norm", [flat] + weights, x.dtype, flat.shape, eps=float(eps))
+    result = b.node("layer_norm", [flat] + weights, eps=float(eps))
     results = [Typed(b.reshape(result, x.shape), kind)]
     if len(n.node.output) > 1:
         mean = b.mean(flat, [axis])
@@ -50,7 +50,7 @@ def rms_normalization(n, x, scale):
     flat = b.reshape(x, x.shape[:axis] + (width,))
     weight = b.reshape(b.spread(scale, x.shape[axis:]), (width,))
     eps = float(n.attribute("epsilon", 1e-5))
-    return b.reshape(b.node("rms_norm", [flat, weight], x.dtype, flat.shape, eps=eps), x.shape)
+    return b.reshape(b.node("rms_norm", [flat, weight], eps=eps), x.shape)
 
 
 def centred_and_scaled(b, x, axes, eps):

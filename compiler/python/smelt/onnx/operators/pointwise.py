@@ -163,14 +163,14 @@ def shrink(n, x):
 
 @row("Gelu")
 def gelu(n, x):
-    return n.b.node("gelu_tanh" if n.attribute("approximate", "none") == "tanh" else "gelu", [x], x.dtype, x.shape)
+    return n.b.node("gelu_tanh" if n.attribute("approximate", "none") == "tanh" else "gelu", [x])
 
 
 @row("Swish")
 def swish(n, x):
     alpha = n.attribute("alpha", 1.0)
     if alpha == 1:
-        return n.b.node("silu", [x], x.dtype, x.shape)
+        return n.b.node("silu", [x])
     return n.b.mul(x, n.b.point("sigmoid", n.b.mul(x, alpha)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 
 from ...builder.sizes import broadcast_shapes, is_known, product
+from ..build import is_empty
 from ..refusal import Refusal
 from ..rows import row
 
@@ -80,12 +81,10 @@ def without_dots(names, shapes):
 
 
 def sum_letters(b, spec, operands):
-    left, out = spec.split("->")
-    names = left.split(",")
-    sizes = {c: size for name, x in zip(names, operands) for c, size in zip(name, x.shape)}
+    names = spec.split("->")[0].split(",")
     if len(operands) == 1 or operands[0].dtype == "f32":
-        if all(x.name for x in operands):
-            return b.node("einsum", operands, operands[0].dtype, tuple(sizes[c] for c in out), spec=spec)
+        if not any(is_empty(x.shape) for x in operands):
+            return b.node("einsum", operands, spec=spec)
     if len(operands) == 2 and all(len(set(name)) == len(name) for name in names):
         return b.matmul(spec, *operands)
     raise Refusal(f"the equation {spec} of {operands[0].dtype}")

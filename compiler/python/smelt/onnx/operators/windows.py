@@ -226,7 +226,7 @@ def max_unpool(n, x, places):
     count = product(own)
     each = product(x.shape)
     put = [b.constant(0.0, "f32", (count, 1)), b.reshape(x, (each, 1)), b.reshape(places, (each,))]
-    flat = b.reshape(b.node("insert", put, "f32", (count, 1), axis=0), own)
+    flat = b.reshape(b.node("insert", put, axis=0), own)
     for axis in range(2, len(shape)):
         flat = b.pad(flat, axis, 0, shape[axis] - own[axis])
     return flat

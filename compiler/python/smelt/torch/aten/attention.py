@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Optional
 
+from ..._native import GraphBuilder
 from ...builder import Value
 from ...builder.sizes import Shape, broadcast_shapes, product
-from ...text import Body
 from ..registry import refuse, row
 from ..writer import Writer
 from .random import STEPS
@@ -76,12 +76,14 @@ class AttentionBody:
     def __init__(self, w: Writer, scores: Shape) -> None:
         self.w = w
         self.scores = scores
-        self.block = Body([("f32", scores)])
+        self.block = GraphBuilder(w.block, [("f32", scores)])
         self.inside = Writer(self.block, w.dims, w.random_id, w.weights)
         self.inside.wide = False  # what is computed again keeps its width
-        self.score = self.handed = Value(*self.block.handed[0], grad=True)
+        self.score = self.handed = Value(*self.block.given()[0], grad=True)
         self.seen: Optional[Value] = None
         self.factor: Optional[Value] = None
+        self.has_grad = False
+        """Whether a derivative may pass to what the body reads."""
         self._read: dict[int, Value] = {}
 
     def place(self, axis: int) -> Value:
@@ -134,7 +136,9 @@ class AttentionBody:
 
     def _argument(self, x: Value, axes: tuple[int, ...]) -> Value:
         kept = [i for i, size in enumerate(x.shape) if size != 1]
-        inner = Value(*self.block.argument(self.w.reshape(x, [x.shape[i] for i in kept])), grad=x.grad)
+        outside = self.w.reshape(x, [x.shape[i] for i in kept])
+        inner = Value(*self.block.argument(outside.number), grad=x.grad)
+        self.has_grad |= x.grad
         return self.inside.broadcast(inner, [axes[i] for i in kept], self.scores)
 
     def finish(self, q: Value, k: Value, v: Value, scale: float) -> Value:
@@ -144,11 +148,12 @@ class AttentionBody:
         """The means of the values, and the logarithms of the sums of exponentials."""
         if self.seen is not None:
             self.score = self.inside.select(self.seen, self.score, -math.inf)
-        means = (q.shape[0], q.shape[1], q.shape[2], v.shape[3])
-        types = [("f32", means), ("f32", (q.shape[0], q.shape[2], q.shape[1]))]
         is_plain = self.score is self.handed and self.factor is None
-        self.block.returns(*(x for x in (self.score, self.factor) if x is not None))
-        return self.w.nodes("attention", [q, k, v], types, None if is_plain else self.block, scale=scale)
+        self.block.returns([x.number for x in (self.score, self.factor) if x is not None])
+        results = self.w.nodes("attention", [q, k, v], body=None if is_plain else self.block, scale=scale)
+        for result in results:
+            result.grad |= self.has_grad
+        return results
 
 
 def _is_plain_place(x: Value) -> bool:

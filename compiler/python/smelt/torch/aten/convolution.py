@@ -57,11 +57,10 @@ def _convolved(w, out, x, weight, bias, stride, sides, dilation, groups) -> Valu
         if not all(isinstance(side, int) and side >= 0 for side in (before, after)):
             x, sides[i] = w.pad(x, 2 + i, before, after, 0), (0, 0)
     pads = [before for before, _ in sides] + [after for _, after in sides]
-    fields = {"strides": stride, "pads": pads, "dilations": dilation, "groups": groups}
     for i, spread in enumerate(dilation):  # the kernel fits into the input
         w.require_natural(x.shape[2 + i] + sum(sides[i]) - spread * (weight.shape[2 + i] - 1) - 1)
     operands = [x, weight] + ([bias] if bias is not None else [])
-    result = w.node("conv", operands, "f32", out.shape if batched else (1,) + out.shape, **fields)
+    result = w.node("conv", operands, strides=stride, pads=pads, dilations=dilation, groups=groups)
     return w.reshape(result, out.shape)
 
 

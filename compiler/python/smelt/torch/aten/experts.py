@@ -80,7 +80,7 @@ class _Groups:
     def _put(self, places: Value) -> Value:
         w, shape = self.w, (self.places, self.x.shape[1])
         zeros = w.constant(0, "f32", shape)
-        result = w.node("scatter", [zeros, places, self.x], "f32", shape, axis=0, unique=True)
+        result = w.node("scatter", [zeros, places, self.x], axis=0, unique=True)
         result.grad = self.x.grad
         return result
 

@@ -64,7 +64,7 @@ def cross_entropy(w, out, self, target, weight=None, reduction=MEAN, ignore_inde
     fields = {"ignore_index": ignore_index}
     if label_smoothing and weight is None:
         fields["label_smoothing"] = float(label_smoothing)
-    losses = w.node("cross_entropy", [logits, target], "f32", target.shape, **fields)
+    losses = w.node("cross_entropy", [logits, target], **fields)
     counted = _counted(w, target, ignore_index)
     if weight is None:
         return reduced(w, losses, w.cast(counted, "f32"), reduction, out.shape)
@@ -76,7 +76,7 @@ def cross_entropy(w, out, self, target, weight=None, reduction=MEAN, ignore_inde
 
 def _smoothed_with_weights(w, out, logits, target, weight, weights, counted, reduction, smoothing) -> Value:
     """Each class has its weight in the smooth part, too; the mean is over the targets' weights."""
-    logs = w.node("log_softmax", [logits], "f32", logits.shape)
+    logs = w.node("log_softmax", [logits])
     hard = w.mul(_picked(w, logs, w.select(counted, target, 0)), weights)
     every = w.mul(logs, w.broadcast(weight, [logits.rank - 1], logits.shape))
     soft = w.select(counted, w.sum(every, [logits.rank - 1]), 0.0)
@@ -92,7 +92,7 @@ def _against_shares(w, out, logits, shares, weight, reduction, label_smoothing) 
         shares = w.add(w.mul(shares, 1 - label_smoothing), label_smoothing / classes)
     if weight is not None:
         shares = w.mul(shares, w.broadcast(weight, [shares.rank - 1], shares.shape))
-    logs = w.node("log_softmax", [logits], "f32", logits.shape)
+    logs = w.node("log_softmax", [logits])
     losses = w.point("neg", w.sum(w.mul(logs, shares), [logits.rank - 1]))
     return reduced(w, losses, None, reduction, out.shape)
 

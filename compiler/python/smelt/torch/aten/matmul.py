@@ -15,7 +15,7 @@ def linear(w, out, input, weight, bias=None):
     if weight.rank != 2:
         return matmul(w, out, x, weight) if bias is None else w.add(matmul(w, out, x, weight), bias)
     operands = [x, weight] + ([bias] if bias is not None else [])
-    return w.node("linear", operands, "f32", out.shape)
+    return w.node("linear", operands)
 
 
 @row("aten.mm.default")
@@ -91,7 +91,7 @@ def _without_units(w, x: Value, batch: str, matrix: str) -> tuple[Value, str]:
 
 @row("aten.addbmm.default")
 def addbmm(w, out, self, batch1, batch2, beta=1, alpha=1):
-    product = w.node("einsum", [batch1, batch2], "f32", out.shape, spec="bmk,bkn->mn")
+    product = w.node("einsum", [batch1, batch2], spec="bmk,bkn->mn")
     return w.spread(_with_addend(w, out, self, product, beta, alpha), out.shape)
 
 
@@ -100,8 +100,8 @@ def bilinear(w, out, input1, input2, weight, bias=None):
     """Each output is the sum of x1[i] weight[o, i, j] x2[j]."""
     rows = product(out.shape[:-1])
     a, b = (w.reshape(x, (rows, x.shape[-1])) for x in (input1, input2))
-    half = w.node("einsum", [a, weight], "f32", (rows, weight.shape[0], weight.shape[2]), spec="bi,oij->boj")
-    result = w.reshape(w.node("einsum", [half, b], "f32", (rows, weight.shape[0]), spec="boj,bj->bo"), out.shape)
+    half = w.node("einsum", [a, weight], spec="bi,oij->boj")
+    result = w.reshape(w.node("einsum", [half, b], spec="boj,bj->bo"), out.shape)
     return result if bias is None else w.add(result, bias)
 
 
@@ -123,12 +123,8 @@ def einsum(w, out, equation, tensors, path=None):
         kept = output if i == len(operands) - 1 and set(kept) == set(output) else kept
         found, letters = _pair(w, (found, letters), (x, more), kept), kept
     if letters != output:
-        found = w.node("einsum", [found], "f32", _sizes(out, output), spec=f"{letters}->{output}")
+        found = w.node("einsum", [found], spec=f"{letters}->{output}")
     return w.reshape(found, out.shape)
-
-
-def _sizes(out, letters: str):
-    return tuple(out.shape[: len(letters)])
 
 
 def _pair(w, a: tuple[Value, str], b: tuple[Value, str], kept: str) -> Value:
@@ -136,12 +132,8 @@ def _pair(w, a: tuple[Value, str], b: tuple[Value, str], kept: str) -> Value:
     for (number, none), (x, letters) in ((a, b), (b, a)):
         if not none:
             x = w.mul(x, number)
-            sizes = dict(zip(letters, x.shape))
-            shape = tuple(sizes[c] for c in kept)
-            return x if letters == kept else w.node("einsum", [x], "f32", shape, spec=f"{letters}->{kept}")
-    sizes = {**dict(zip(a[1], a[0].shape)), **dict(zip(b[1], b[0].shape))}
-    shape = tuple(sizes[c] for c in kept)
-    return w.node("einsum", [a[0], b[0]], "f32", shape, spec=f"{a[1]},{b[1]}->{kept}")
+            return x if letters == kept else w.node("einsum", [x], spec=f"{letters}->{kept}")
+    return w.node("einsum", [a[0], b[0]], spec=f"{a[1]},{b[1]}->{kept}")
 
 
 def _without_repeats(w, x: Value, letters: str) -> tuple[Value, str]:

@@ -19,10 +19,10 @@ def _over_last(w, operation: str, x: Value, axis: int) -> Value:
     if x.rank == 0:
         return w.constant(1.0 if operation == "softmax" else 0.0, "f32", ())
     if axis == x.rank - 1:
-        return w.node(operation, [x], "f32", x.shape)
+        return w.node(operation, [x])
     order = [i for i in range(x.rank) if i != axis] + [axis]
     turned = w.transpose(x, order)
-    result = w.node(operation, [turned], "f32", turned.shape)
+    result = w.node(operation, [turned])
     return w.transpose(result, [order.index(i) for i in range(x.rank)])
 
 
@@ -58,7 +58,7 @@ def _layer_norm(w, x: Value, shape, weight, bias, eps) -> Value:
         return _layer_norm_by_moments(w, x, flat, weight, bias, eps)
     weight = w.constant(1.0, "f32", width) if weight is None else w.reshape(weight, width)
     operands = [flat, weight] + ([] if bias is None else [w.reshape(bias, width)])
-    return w.reshape(w.node("layer_norm", operands, "f32", flat.shape, eps=float(eps)), x.shape)
+    return w.reshape(w.node("layer_norm", operands, eps=float(eps)), x.shape)
 
 
 def _layer_norm_by_moments(w, x: Value, flat: Value, weight, bias, eps) -> Value:
@@ -92,7 +92,7 @@ def rms_norm(w, out, input, normalized_shape, weight=None, eps=None):
     width = (flat.shape[-1],)
     weight = w.constant(1.0, "f32", width) if weight is None else w.reshape(weight, width)
     eps = LEAST if eps is None else float(eps)
-    result = w.reshape(w.node("rms_norm", [flat, weight], "f32", flat.shape, eps=eps), input.shape)
+    result = w.reshape(w.node("rms_norm", [flat, weight], eps=eps), input.shape)
     if not isinstance(out, tuple):
         return result
     mean = w.div(w.sum(w.mul(flat, flat), [flat.rank - 1]), w.operand(width[0], "f32", ()))

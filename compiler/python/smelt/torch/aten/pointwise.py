@@ -38,7 +38,7 @@ COMPOSITES = {"silu", "gelu", "gelu_tanh"}
 
 def apply(w, operation: str, x: Value) -> Value:
     if operation in COMPOSITES:
-        return w.node(operation, [x], "f32", x.shape)
+        return w.node(operation, [x])
     return w.point(operation, x)
 
 

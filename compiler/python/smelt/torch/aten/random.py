@@ -19,7 +19,7 @@ def dropout(w, out, input, p, train):
         return input
     if p >= 1:
         return w.constant(0.0, "f32", input.shape)
-    return w.node("dropout", [input], "f32", input.shape, p=float(p), id=w.random_id())
+    return w.node("dropout", [input], p=float(p), id=w.random_id())
 
 
 @row("aten.native_dropout.default")

@@ -6,7 +6,6 @@ import math
 
 from ...builder import Value
 from ...builder.sizes import Size, product
-from ...builder.values import last_place
 from ...ranges import INTEGERS
 from ..registry import refuse, row
 from .counting_sort import counting_sort, has_few_kinds
@@ -248,17 +247,15 @@ def ordered(w, x: Value, k: int, largest: bool) -> tuple[Value, Value]:
     if not isinstance(k, int) or not 1 <= k <= 1024:
         refuse(f"the {k} largest; Smelt finds 1 to 1024")
     if x.dtype in INTEGERS and max(map(abs, x.numbers)) > EXACT:
-        types = [(x.dtype, x.shape), ("i32", x.shape)]
-        values, places = w.nodes("sort", [x], types, descending=largest)
+        values, places = w.nodes("sort", [x], descending=largest)
         values, places = (w.slice(found, x.rank - 1, 0, k) for found in (values, places))
-        places.low, places.high = 0, last_place(x.shape, [x.rank - 1])
+        places.low, places.high = 0, w.last(x.shape[-1])
         return values, places
     key = w.stop(w.cast(x, "f32"))
     if not largest:  # NaN comes after infinity, which counts as the largest number
         key = w.point("max", w.point("neg", key), -LARGEST)
         key = w.select(w.point("eq", key, key), key, -math.inf)
-    shape = x.shape[:-1] + (k,)
-    values, places = w.nodes("top_k", [key], [("f32", shape), ("i32", shape)], k=k)
+    values, places = w.nodes("top_k", [key], k=k)
     return _with_gradient(w, x, values if largest else None, places)
 
 
@@ -266,7 +263,7 @@ def _with_gradient(w, x: Value, values: Value | None, places: Value) -> tuple[Va
     """Derivatives pass through the elements that are picked along the last axis. None: values are not known yet."""
     from .indexing import element_places, pick
 
-    places.low, places.high = 0, last_place(x.shape, [x.rank - 1])
+    places.low, places.high = 0, w.last(x.shape[-1])
     if x.grad or values is None:
         return pick(w, x, element_places(w, x.shape, x.rank - 1, places)), places
     return w.cast(values, x.dtype), places
@@ -287,8 +284,7 @@ def sort(w, out, self, dim=-1, descending=False, stable=None):
     back = [order.index(i) for i in range(self.rank)]
     x = w.transpose(self, order)
     key = w.stop(x if x.dtype == "f32" else w.cast(x, "i32"))
-    types = [(key.dtype, key.shape), ("i32", key.shape)]
-    values, places = w.nodes("sort", [key], types, descending=bool(descending))
+    values, places = w.nodes("sort", [key], descending=bool(descending))
     values, places = _with_gradient(w, x, values, places)
     return w.transpose(values, back), w.transpose(places, back)
 

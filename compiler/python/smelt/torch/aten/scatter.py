@@ -30,7 +30,7 @@ def add_at(w, x: Value, places: Value, updates: Value) -> Value:
     flat = w.reshape(x, (count,))
     places = w.reshape(places, (product(places.shape),))
     updates = w.reshape(updates, (product(updates.shape),))
-    result = w.node("scatter_add", [flat, places, updates], x.dtype, (count,), axis=0)
+    result = w.node("scatter_add", [flat, places, updates], axis=0)
     result.grad = x.dtype == "f32" and (x.grad or updates.grad)
     return w.reshape(result, x.shape)
 
@@ -41,7 +41,7 @@ def put_at(w, x: Value, places: Value, updates: Value, unique: bool = False) -> 
     count = product(x.shape)
     x, updates = w.alike([x, updates])
     operands = [w.reshape(v, (product(v.shape),)) for v in (places, updates)]
-    result = w.node("scatter", [w.reshape(x, (count,)), *operands], x.dtype, (count,), axis=0, unique=unique)
+    result = w.node("scatter", [w.reshape(x, (count,)), *operands], axis=0, unique=unique)
     if x.dtype in INTEGERS:
         result.low, result.high = hull(x.numbers, updates.numbers)
     return w.reshape(result, x.shape)
@@ -86,7 +86,7 @@ def index_add(w, out, self, dim, index, source, alpha=1):
     axis = axis_of(self.rank, dim)
     source = w.mul(source, alpha) if alpha != 1 else source
     x, source = summable(w, self, source)
-    result = w.node("scatter_add", [x, w.places(index), source], x.dtype, self.shape, axis=axis)
+    result = w.node("scatter_add", [x, w.places(index), source], axis=axis)
     result.grad = self.grad or source.grad
     return result
 

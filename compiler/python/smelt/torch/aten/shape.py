@@ -152,11 +152,11 @@ def begin_and_end(w, size: Size, start, end) -> tuple[Size, Size]:
 
 
 def _clipped(w, size: Size, place) -> Size:
-    if w.not_less(-1, place):
+    if w.ranges.is_natural(-1 - place):
         place = size + place
     if isinstance(size, int) and isinstance(place, int):
         return min(max(place, 0), size)
-    if w.not_less(place, size):
+    if w.ranges.is_natural(place - size):
         return size
     return place
 

@@ -26,8 +26,7 @@ def custom_vjp(w, out, values, cotangents, inputs, gradients, choices) -> Any:
     if not pairs:
         return [w.stop(x) for x in values]
     operands = [*values, *cotangents, *(x for x, _ in pairs), *(w.operand(g, x.dtype, x.shape) for x, g in pairs)]
-    types = [(x.dtype, x.shape) for x in values]
-    results: list[Value] = w.nodes("custom_vjp", operands, types, results=len(values))
+    results: list[Value] = w.nodes("custom_vjp", operands, results=len(values))
     for x in results:
         x.grad = True
     return results
