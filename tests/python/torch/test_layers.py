@@ -98,3 +98,26 @@ def test_a_computed_mask_of_one_head():
     x, m = torch.randn(1, 1, 5, 8), torch.randn(5, 5)
     found = smelt.torch.compile_module(MaskedOfOne(), {"x": x, "m": m}).session().run(x=x, m=m)["output"]
     assert torch.allclose(found, MaskedOfOne()(x, m), atol=1e-5)
+
+
+class InPlace(nn.Module):
+    def forward(self, x):
+        return torch.relu(x).add_(1.0)
+
+
+@pytest.mark.parametrize("module,times", [(Tower(), 0), (nn.Sequential(nn.Linear(8, 8), InPlace()), 1), (nn.SELU(), 1)])
+def test_a_program_of_operations_with_rows_is_traced_once(monkeypatch, module, times):
+    calls, own = [], torch.export.ExportedProgram.run_decompositions
+    monkeypatch.setattr(torch.export.ExportedProgram, "run_decompositions", lambda *given: calls.append(1) or own(*given))
+    x = torch.randn(3, 5, 8)
+    name = "x" if isinstance(module, Tower) else "input"
+    plan = smelt.torch.compile_module(module, {name: x}, dynamic_shapes={name: {0: "B"}}, max={"B": 4}, no_plan_cache=True)
+    found = plan.session().run(**{name: x})["output"]
+    assert len(calls) == times
+    torch.testing.assert_close(found, module(x), rtol=1e-5, atol=1e-5)
+
+
+def test_a_batch_norm_that_updates_its_means_is_refused():
+    module = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8)).train()
+    with pytest.raises(smelt.Error, match="eval"):
+        smelt.torch.compile_module(module, {"input": torch.randn(4, 8)}, mode="train", loss="output", optimizer=smelt.SGD())

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import inspect
 import logging
+import operator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator, Mapping, Optional
@@ -29,6 +30,7 @@ from .gradients import (
     recorded_modes,
     stop_without_grad,
 )
+from .importer import CHECKS, NUMBERS
 from .process import named_parts, one_at_a_time, replaced, same_state, unchanged
 from .registry import COMPLEX_ROWS, ROWS
 from .splits import Splits
@@ -477,7 +479,36 @@ def decompositions() -> dict:
 
 
 def taken_apart(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """The program in operations that have rows. One that is made of those already is returned as it is: to take it
+    apart means to trace it once more, and nothing else."""
+    if all(map(_stays_whole, program.graph.nodes)):
+        return program
     # Without example inputs, export does not check the arguments while it decomposes the program: a plan
     # checks its sizes itself, and PyTorch writes the check wrong for some arguments.
     program._example_inputs = None
-    return program.run_decompositions(dict(decompositions()))
+    with _operations_listed_once():
+        return program.run_decompositions(dict(decompositions()))
+
+
+def _stays_whole(node: torch.fx.Node) -> bool:
+    """Whether the node is what the importer reads: a size, a check, or an operation with a row that changes nothing."""
+    if node.op != "call_function":
+        return node.op in ("placeholder", "output")
+    if node.target is operator.getitem or isinstance(node.meta.get("val"), NUMBERS) or str(node.target) in CHECKS:
+        return True
+    if not isinstance(node.target, torch._ops.OpOverload) or str(node.target) not in ROWS:
+        return False
+    return not node.target._schema.is_mutable and not _hides_a_change(node.target)
+
+
+def _hides_a_change(operation: torch._ops.OpOverload) -> bool:
+    """Whether the schema does not say all that the operation does, as that of a batch norm, which updates its means."""
+    known = getattr(torch._decomp, "_should_decompose_because_unsafe_op", None)
+    return known is None or known(operation)
+
+
+def _operations_listed_once() -> Any:
+    """PyTorch asks its dispatcher for all operations before each namespace that it looks at, which takes longer than to
+    take a small program apart. Once is enough."""
+    utils, name = torch._export.utils, "_materialize_cpp_cia_ops"
+    return replaced(utils, name, functools.lru_cache(getattr(utils, name))) if hasattr(utils, name) else nullcontext()

@@ -21,6 +21,7 @@ from .flex import flex_attention, without_mask_tables
 from .registry import COMPLEX, COMPLEX_ROWS, ROWS, Refusal, Result, bound_arguments, name_of, result_of
 from .writer import Writer
 
+NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)
 CHECKS = {
     "aten._linalg_check_errors.default",
     "aten._assert_async.msg",
@@ -107,7 +108,7 @@ class Importer:
         if node.target is operator.getitem:
             return args[0][args[1]]
         value = node.meta.get("val")
-        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)):
+        if isinstance(value, NUMBERS):
             return self._number_of(value, args)
         name = name_of(node.target)
         if name in CHECKS:
