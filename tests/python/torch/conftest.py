@@ -10,7 +10,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 if all(importlib.util.find_spec(name) for name in ("torch", "transformers")):
     import torch
     import transformers
+    from cached_annotations import cache_annotations
 
+    cache_annotations()
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
 else:

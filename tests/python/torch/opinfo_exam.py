@@ -17,6 +17,7 @@ Example: PYTHONPATH=build/python build/python-venv/bin/python tests/python/torch
 from __future__ import annotations
 
 import argparse
+import gc
 import itertools
 import json
 import multiprocessing
@@ -36,6 +37,7 @@ import torch
 
 import smelt
 import smelt.torch
+from cached_annotations import cache_annotations
 from opinfo_samples import case_of, in_float64, left_open, operations, outside, samples_of, unfit
 
 TOLERANCE = 1e-4
@@ -149,6 +151,8 @@ def gradient_error(case: Any) -> float:
 def serve(pipe: Any) -> None:
     """Answers questions (name, gradients, count, special, begin) with lines (sample, kind, note), then None."""
     torch.set_num_threads(1)
+    cache_annotations()
+    gc.freeze()  # what the imports have left
     while True:
         name, gradients, count, special, begin = pipe.recv()
         op = operations()[name]
