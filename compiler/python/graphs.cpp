@@ -77,12 +77,8 @@ Attribute attribute_of(nb::handle value) {
 Attributes attributes_of_node(const std::string& operation, const nb::dict& given) {
   Attributes attributes;
   for (const auto [key, value] : given) {
-    if (value.is_none()) continue;
-    const auto name = nb::cast<std::string>(key);
-    const AttributeColumn& column = attribute_column(operation, name);
-    Attribute& attribute = attributes[AttributeKey(name)] = attribute_of(value);
-    widen(column, attribute);
-    check_attribute(parse_op(operation).value_or(Op::pointwise), name, column, attribute);
+    if (!value.is_none())
+      set_attribute(attributes, operation, nb::cast<std::string>(key), attribute_of(value));
   }
   return attributes;
 }

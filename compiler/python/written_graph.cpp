@@ -44,8 +44,13 @@ void name_inputs(Graph& body, Op op) {
 
 }  // namespace
 
-const AttributeColumn& attribute_column(std::string_view operation, std::string_view name) {
-  return find_attribute(operation_of(operation), name);
+void set_attribute(Attributes& attributes, std::string_view operation, const std::string& name,
+                   Attribute value) {
+  const Op op = operation_of(operation);
+  const AttributeColumn& column = find_attribute(op, name);
+  widen(column, value);
+  check_attribute(op, name, column, value);
+  attributes[AttributeKey(name)] = std::move(value);
 }
 
 WrittenGraph::WrittenGraph(std::shared_ptr<Module> module, WrittenGraph* around)

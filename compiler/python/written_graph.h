@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "ir/graph/builder.h"
-#include "ir/ops/op_attributes.h"
 
 namespace smelt::python {
 
@@ -59,7 +58,9 @@ class WrittenGraph {
   std::unordered_map<std::string, Node*> leaves_;  // constants and iotas, by type and attributes
 };
 
-/// Returns the column of an attribute for an operation's word in the text form.
-const AttributeColumn& attribute_column(std::string_view operation, std::string_view name);
+/// Sets an attribute of an operation, given by its word in the text form. Throws Error if the operation has
+/// no such attribute, or another type or range of it.
+void set_attribute(Attributes& attributes, std::string_view operation, const std::string& name,
+                   Attribute value);
 
 }  // namespace smelt::python
