@@ -1,5 +1,4 @@
-// The batches of `smelt serve --replicas N`: N sessions of one plan, each on a GPU of its own, behind one
-// port.
+// The batches of `smelt serve --replicas N`: N sessions of one plan, each on its own GPU.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +20,7 @@ class ServedBatches {
   /// Makes the batch of `first`, which must outlive this object. Then opens `replicas` - 1 sessions with the
   /// same weights and makes their batches, all at the same time. They use the kernel variants that the first
   /// has chosen by measurement, so that an answer does not depend on the replica. A plan for GPUs has replica
-  /// number i on GPU i, counted from SMELT_DEVICE. Throws Error if there are not so many GPUs.
+  /// number i on GPU i, counted from SMELT_DEVICE. Throws Error if a GPU is missing.
   ServedBatches(const Model& model, const WeightFlags& flags, Session& first, size_t replicas,
                 const MakeBatch& make);
 

@@ -75,7 +75,7 @@ void SourceRows::read_together(std::span<const RowSource> sources) {
   session_.run(entry::encode, inputs, {});
 }
 
-/// A row's mask also covers what is behind its source, so copies cover what the row `to` had before.
+/// A row's mask also covers the positions after its source, so copies cover what the row `to` had before.
 void SourceRows::copy_sources(const std::vector<int32_t>& from, const std::vector<int32_t>& to) {
   size_t longest = 0;
   for (size_t i = 0; i < from.size(); ++i) {

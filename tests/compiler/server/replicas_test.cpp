@@ -1,4 +1,4 @@
-// Several batches behind one service: which of them gets a request, and what is left when one has ended.
+// A service of several batches: which of them gets a request, and what is left when one has ended.
 #ifdef SMELT_SERVER
 #include "compiler/server/replicas.h"
 

@@ -1,4 +1,4 @@
-// `smelt serve --replicas`: several copies of the model behind one port.
+// `smelt serve --replicas`: several copies of the model with one port.
 #ifdef SMELT_SERVER
 #include <future>
 
