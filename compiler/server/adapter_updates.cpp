@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "compiler/server/path_below.h"
-#include "frontend/adapter_files.h"
 #include "runtime/base/error.h"
 #include "runtime/engine/serving/api_error.h"
 #include "runtime/engine/serving/body_fields.h"
@@ -34,7 +33,7 @@ void AdapterLoader::load(const std::string& name, const std::filesystem::path& d
   if (name == model) fail("adapter '{}': this is the name of the model; expected another one", name);
   if (!adapters)
     fail("adapter '{}': the model has no slots for adapters; start the server with --adapters N", name);
-  batch.write_adapter(name, read_adapter_files(directory, adapters->interface()));
+  batch.write_adapter(name, read(directory, adapters->interface()));
 }
 
 AdapterUpdates::AdapterUpdates(AdapterLoader loader, const std::filesystem::path& directory)

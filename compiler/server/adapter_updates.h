@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -10,15 +11,18 @@
 
 namespace smelt::server {
 
+/// Function that reads an adapter's directory for the slots of a plan (frontend/adapter_files.h).
+using ReadAdapter = std::function<AdapterWeights(const std::filesystem::path&, const AdapterInterface&)>;
+
 /// Loads adapters for a batch, whose model has the name `model` for clients. Thread-safe.
 struct AdapterLoader {
   BatchService& batch;
   std::string model;
+  ReadAdapter read;
 
   /// Reads an adapter's directory, gives the adapter a slot, and lets the batch fill the slot before its next
-  /// step. Throws Error if the plan has no slots, if the directory is not as read_adapter_files
-  /// (frontend/adapter_files.h) expects, if the name is taken, or if no slot is free; nothing is changed
-  /// then.
+  /// step. Throws Error if the plan has no slots, if `read` throws it, if the name is taken, or if no slot is
+  /// free; nothing is changed then.
   void load(const std::string& name, const std::filesystem::path& directory) const;
 };
 

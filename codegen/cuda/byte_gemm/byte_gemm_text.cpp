@@ -34,9 +34,10 @@ int clusters_at_once(int size, int multiprocessors) {
   return std::max(1, multiprocessors / kGroup * (kGroup / size) - (kGroup % size < 2 ? 1 : 0));
 }
 
-/// Returns the time of n columns, in units of the time that one block needs for a tile.
-double time_of(const SmallMTiles& tiles, int64_t n, int multiprocessors) {
-  const int64_t columns = int64_t{tiles.weights} * tiles.together, clusters = (n + columns - 1) / columns,
+/// Returns the time of `rows` rows of n columns, in units of the time that one block needs for a tile.
+double time_of(const SmallMTiles& tiles, int64_t rows, int64_t n, int multiprocessors) {
+  const int64_t columns = int64_t{tiles.weights} * tiles.together,
+                clusters = (n + columns - 1) / columns * ((rows + tiles.rows - 1) / tiles.rows),
                 at_once = clusters_at_once(tiles.together * tiles.splits, multiprocessors),
                 turns = (clusters + at_once - 1) / at_once;
   const double others = kCostOfSplit * (tiles.splits - 1) + kCostOfRows / tiles.together;
@@ -44,14 +45,15 @@ double time_of(const SmallMTiles& tiles, int64_t n, int multiprocessors) {
 }
 
 /// Sets the blocks of a cluster to those of the least time.
-void choose_cluster(SmallMTiles& tiles, int64_t n, int64_t k, int multiprocessors) {
+void choose_cluster(SmallMTiles& tiles, int64_t rows, int64_t n, int64_t k, int multiprocessors) {
   SmallMTiles best = tiles;
   best.splits = 1, best.together = 2;
   for (const int together : {2, 4})
     for (int splits = 1; splits * together <= kMostBlocks; ++splits) {
       tiles.together = together, tiles.splits = splits;
       const bool has_terms = splits == 1 || k >= kLeastStages * kDepth * splits;
-      if (has_terms && time_of(tiles, n, multiprocessors) < time_of(best, n, multiprocessors)) best = tiles;
+      if (has_terms && time_of(tiles, rows, n, multiprocessors) < time_of(best, rows, n, multiprocessors))
+        best = tiles;
     }
   tiles = best;
 }
@@ -69,7 +71,7 @@ SmallMTiles byte_gemm_tiles(int64_t rows, int64_t n, int64_t k, int parts, int m
   tiles.rows = static_cast<int>(
       std::bit_ceil(static_cast<uint64_t>(std::clamp<int64_t>(rows, kFewestRows, kMostRows))));
   while (byte_gemm_bytes(tiles) > kSharedBytes) --tiles.depth;
-  choose_cluster(tiles, n, k, multiprocessors);
+  choose_cluster(tiles, rows, n, k, multiprocessors);
   return tiles;
 }
 

@@ -23,6 +23,7 @@
 #include "compiler/server/end_signal.h"
 #include "compiler/server/http_server.h"
 #include "compiler/server/listening_thread.h"
+#include "frontend/adapter_files.h"
 #include "runtime/base/error.h"
 #include "runtime/plan/decode_contract.h"
 #include "runtime/plan/device_kind.h"
@@ -302,7 +303,7 @@ void answer_clients(const ServeCommand& options, const Served& served, OpenPort&
   std::optional<server::WeightUpdates> updates;
   if (!options.weights_from.empty())
     completions.take_weights(updates.emplace(batch, std::filesystem::path(options.weights_from)));
-  const server::AdapterLoader loader{batch, completions.name()};
+  const server::AdapterLoader loader{batch, completions.name(), read_adapter_files};
   for (const auto& [name, directory] : options.weights.adapter.named) loader.load(name, directory);
   std::optional<server::AdapterUpdates> adapters;
   if (!options.adapters_from.empty())

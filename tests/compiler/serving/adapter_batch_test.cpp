@@ -11,15 +11,15 @@
 #include "compiler/driver/compile.h"
 #include "frontend/build_transformer.h"
 #include "runtime/engine/serving/continuous_batch.h"
-#include "runtime/session/session_weights.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/runtime/temporary_directory.h"
+#include "tests/support/merged_adapter.h"
 #include "tests/support/random_adapter.h"
 
 namespace smelt {
 namespace {
 
-using testing::random_adapter;
+using testing::merge_adapter, testing::random_adapter;
 
 constexpr int64_t kAdaptedSlots = 3, kAdaptedRank = 5;
 
@@ -72,37 +72,6 @@ std::unique_ptr<Session> adapted_session(const AdaptedCase& adapted, bool has_sl
   auto session = std::make_unique<Session>(plan, SessionOptions{.threads = 1, .poison = true});
   session->initialize(5);
   return session;
-}
-
-/// Adds B A to the weight of a file, [out,in], or [in,out] if it is transposed.
-void merge_into(HostTensor& tensor, const AdapterMatrices& matrices, const AdaptedLinear& linear,
-                bool transposed) {
-  auto* const values = reinterpret_cast<float*>(tensor.bytes.data());
-  for (int64_t o = 0; o < linear.out; ++o)
-    for (int64_t i = 0; i < linear.in; ++i) {
-      double sum = 0;
-      for (int64_t r = 0; r < matrices.rank; ++r)
-        sum += static_cast<double>(matrices.b[static_cast<size_t>(o * matrices.rank + r)]) *
-               matrices.a[static_cast<size_t>(r * linear.in + i)];
-      float& value = values[transposed ? i * linear.out + o : o * linear.in + i];
-      value = static_cast<float>(value + sum);
-    }
-}
-
-/// Gives a session without slots the weights with the adapter.
-void merge_adapter(Session& session, const AdapterInterface& interface, const AdapterWeights& weights) {
-  std::vector<HostTensor> tensors = weights_of(session);
-  for (size_t i = 0; i < weights.linears.size(); ++i) {
-    const AdaptedLinear& linear = interface.linears[i];
-    for (const State& state : session.plan().states)
-      for (const Segment& segment : state.segments)
-        if (segment.name == linear.module + ".weight" && holds_weights(state)) {
-          const auto found = std::ranges::find(tensors, segment.checkpoint_names[0], &HostTensor::name);
-          ASSERT_NE(found, tensors.end());
-          merge_into(*found, weights.linears[i], linear, segment.transposed);
-        }
-  }
-  session.load_weights(Checkpoint::of(std::move(tensors), "merged"));
 }
 
 Request adapted_request(int32_t number, std::shared_ptr<const ServedAdapter> adapter = nullptr) {
