@@ -59,7 +59,7 @@ install_debian() {
 # The environment of Python's tests.
 home=$(dirname "${BASH_SOURCE[0]}")/../build/python-venv
 
-# What the Python package is built and tested with.
+# The packages for building and testing the Python package.
 install_python() {
   [ -x "$home/bin/python" ] || python3 -m venv "$home" >/dev/null 2>&1 || echo "note: no environment for Python's packages" >&2
   install_wheels "the Python package" nanobind numpy pytest
@@ -67,7 +67,7 @@ install_python() {
   "$home/bin/python" -c "import xdist" 2>/dev/null || pip_install pytest-xdist ||
     echo "note: without pytest-xdist Python's tests run one after the other" >&2
 }
-# What its importers import.
+# The packages that its importers import.
 install_frameworks() {
   install_wheels "the import of ONNX models" onnx ml_dtypes
   install_wheels "the import of modules of PyTorch" torch transformers expecttest

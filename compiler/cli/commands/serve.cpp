@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "compiler/cli/command.h"
-#include "compiler/cli/commands/serve_caches.h"
+#include "compiler/cli/commands/serve_options.h"
 #include "compiler/cli/commands/serve_replicas.h"
 #include "compiler/cli/commands/serve_texts.h"
 #include "compiler/cli/shared/config_file.h"
@@ -38,34 +38,8 @@ constexpr int64_t kDefaultSlots = 8;
 constexpr size_t kMoreConnections = 256;  // in addition to those whose requests run or wait
 /// With more users than this, drafts by a model make a server on a CPU slower (docs/guides/serving.md).
 constexpr size_t kDraftUsersOnCpu = 4;
-constexpr size_t kDefaultQueue = 64, kDefaultTextQueue = 4096;
-constexpr size_t kMostTextConnections = 1024;  // of the former, because a request may have many texts
-
-struct ServeCommand {
-  std::string model, host = "127.0.0.1", name, tool_parser = "auto", task = "auto", pooling;
-  int port = 8080;
-  int64_t slots = 0;
-  size_t replicas = 1;
-  std::optional<size_t> queue;
-  size_t chunk = 0, draft_users = 0;
-  DraftFlags draft;
-  bool no_special_tokens = false, no_shared_prefixes = false, lazy = false, log_requests = false;
-  std::string api_keys, weights_from, adapters_from;
-  size_t most_per_key = 0;
-  int64_t drain_seconds = 0;
-  std::vector<std::string> allowed_hosts, allowed_origins;
-  CacheFlags caches;
-  CompileFlags flags;
-  WeightFlags weights;
-  std::vector<std::string> for_generation, for_texts;  // names of given options that are for one kind of task
-
-  size_t most_waiting() const { return queue.value_or(kDefaultQueue); }
-  TextFlags text_flags() const {
-    return {.pooling = pooling,
-            .rows = slots > 0 ? std::optional(slots) : std::nullopt,
-            .step_tokens = flags.values.build.step_tokens};
-  }
-};
+constexpr size_t kDefaultTextQueue = 4096;
+constexpr size_t kMostTextConnections = 1024;  // fewer, because a request may have many texts
 
 /// The state of a rank of a server.
 struct Served {
@@ -77,7 +51,7 @@ struct Served {
 };
 
 /// Plans the rows that read drafts, in addition to those of the requests.
-void plan_drafts(const ServeCommand& options, Served& served, CompileOptions& result) {
+void plan_drafts(const ServeOptions& options, Served& served, CompileOptions& result) {
   if (options.draft.most_tokens() == 0 || !served.model.description) return;
   served.batch.slots = static_cast<size_t>(add_draft_rows(served.model, result, options.draft.most_tokens()));
 }
@@ -88,7 +62,7 @@ void leave_sampling_to_host(std::vector<std::string>& entries) {
     std::erase(entries, name);
 }
 
-CompileOptions compile_options(const ServeCommand& options, Served& served, const InferenceRanks* ranks,
+CompileOptions compile_options(const ServeOptions& options, Served& served, const InferenceRanks* ranks,
                                DefaultBounds& bounds) {
   const Model& model = served.model;
   CompileOptions result = options.flags.options();
@@ -102,7 +76,7 @@ CompileOptions compile_options(const ServeCommand& options, Served& served, cons
   return result;
 }
 
-std::string name_of(const ServeCommand& options) {
+std::string name_of(const ServeOptions& options) {
   if (!options.name.empty()) return options.name;
   const auto path = std::filesystem::absolute(options.model).lexically_normal();
   return (path.has_filename() ? path : path.parent_path()).filename().string();
@@ -117,20 +91,20 @@ std::string caches_text(const ContinuousBatchCounts& counts) {
 
 /// The URL is the one line on standard output, for programs that start a server at any free port. It comes
 /// last: who has read it finds the other line written, too.
-void announce_url(const ServeCommand& options, int port) {
+void announce_url(const ServeOptions& options, int port) {
   const bool is_ipv6 = options.host.find(':') != std::string::npos;
   fmt::print("listening on http://{}:{}\n", is_ipv6 ? "[" + options.host + "]" : options.host, port);
   std::fflush(stdout);
 }
 
-void announce(const ServeCommand& options, int port, const ContinuousBatchCounts& counts) {
+void announce(const ServeOptions& options, int port, const ContinuousBatchCounts& counts) {
   fmt::print(stderr, "model '{}', {}{} slots, {}, {} requests may wait; Ctrl-C ends\n", name_of(options),
              options.replicas > 1 ? fmt::format("{} replicas, ", options.replicas) : "", counts.slots,
              caches_text(counts), options.replicas * options.most_waiting());
   announce_url(options, port);
 }
 
-void announce_texts(const ServeCommand& options, int port, const TextBatch& batch) {
+void announce_texts(const ServeOptions& options, int port, const TextBatch& batch) {
   fmt::print(stderr, "model '{}', {} of {} {}, texts of up to {} tokens, {} texts may wait; Ctrl-C ends\n",
              name_of(options), batch.classifies() ? "scores" : "embeddings", batch.width(),
              batch.classifies() ? "classes" : "numbers", batch.capacity(), batch.most_requests());
@@ -151,7 +125,7 @@ void wait_for_end(server::ListeningThread& listening, server::BatchService& batc
 }
 
 /// Lets requests end that run or wait, for --drain-seconds.
-void drain(const ServeCommand& options, server::HttpServer& http, server::BatchService& batch) {
+void drain(const ServeOptions& options, server::HttpServer& http, server::BatchService& batch) {
   if (options.drain_seconds == 0) return;
   fmt::print(stderr, "draining: open requests have {} s to end; a second signal ends the server at once\n",
              options.drain_seconds);
@@ -165,7 +139,7 @@ void refuse_given(const std::vector<std::string>& given, const char* tasks) {
 }
 
 /// Determines the task, and the options of compilation for it.
-CompileOptions options_for_task(const ServeCommand& options, Served& served, const InferenceRanks* ranks,
+CompileOptions options_for_task(const ServeOptions& options, Served& served, const InferenceRanks* ranks,
                                 DefaultBounds& bounds) {
   const ServedTask task = served_task(served.model, options.task);
   if (options.replicas > 1 && served.draft)
@@ -188,7 +162,7 @@ CompileOptions options_for_task(const ServeCommand& options, Served& served, con
 }
 
 /// `planned_slots`: the number of requests that the plan was compiled for; 0: as many as it has rows.
-ContinuousBatchOptions served_batch_options(const ServeCommand& options, size_t planned_slots) {
+ContinuousBatchOptions served_batch_options(const ServeOptions& options, size_t planned_slots) {
   return {.slots = options.slots > 0 ? static_cast<size_t>(options.slots) : planned_slots,
           .most_waiting = options.most_waiting(),
           .chunk = options.chunk,
@@ -206,7 +180,7 @@ void add_draft_model(Served& served, const CompileOptions& compile, const Compil
     batch.most_drafted = kDraftUsersOnCpu;
 }
 
-Served open_served(const ServeCommand& options, const Json& all, InferenceRanks* ranks) {
+Served open_served(const ServeOptions& options, const Json& all, InferenceRanks* ranks) {
   Served served;
   DefaultBounds bounds;
   served.model = open_model(options.model, options.weights);
@@ -232,7 +206,7 @@ Served open_served(const ServeCommand& options, const Json& all, InferenceRanks*
   return served;
 }
 
-server::HttpOptions http_options(const ServeCommand& options) {
+server::HttpOptions http_options(const ServeOptions& options) {
   server::HttpOptions result{.connections = kMoreConnections,
                              .allowed_hosts = options.allowed_hosts,
                              .allowed_origins = options.allowed_origins,
@@ -247,7 +221,7 @@ server::HttpOptions http_options(const ServeCommand& options) {
 
 /// The port, which is open from the start: while the model is compiled and loaded, /health says so.
 struct OpenPort {
-  explicit OpenPort(const ServeCommand& options)
+  explicit OpenPort(const ServeOptions& options)
       : http(http_options(options)), number(http.bind(options.host, options.port)), listening(http) {}
   server::HttpServer http;
   int number;
@@ -273,7 +247,7 @@ void choose_tools(const std::string& parser, server::ChatSource& chats) {
 }
 
 /// A template that is not valid refuses chats, and nothing else.
-server::ChatSource chats_of(const ServeCommand& options, const Model& model, const PromptText& texts) {
+server::ChatSource chats_of(const ServeOptions& options, const Model& model, const PromptText& texts) {
   if (!texts.known()) return {std::nullopt, "the model has no tokenizer, so it cannot answer chats"};
   try {
     server::ChatSource chats{.text = ChatText::load(model.path)};
@@ -291,7 +265,7 @@ server::ChatSource chats_of(const ServeCommand& options, const Model& model, con
 }
 
 /// Answers until a signal or a fault. Requests that are open then are ended as failed.
-void answer_clients(const ServeCommand& options, const Served& served, OpenPort& port, bool has_ranks) {
+void answer_clients(const ServeOptions& options, const Served& served, OpenPort& port, bool has_ranks) {
   ServedBatches batches(
       served.model, options.weights, *served.session, options.replicas,
       [&](Session& session) { return std::make_unique<ContinuousBatch>(session, served.batch); });
@@ -319,7 +293,7 @@ void answer_clients(const ServeCommand& options, const Served& served, OpenPort&
 }
 
 /// Does the same for a model that reads whole texts.
-void answer_texts(const ServeCommand& options, const Served& served, OpenPort& port) {
+void answer_texts(const ServeOptions& options, const Served& served, OpenPort& port) {
   const TextServing& texts = *served.texts;
   std::atomic<const TextBatch*> any = nullptr;
   ServedBatches batches(served.model, options.weights, *served.session, options.replicas,
@@ -354,14 +328,14 @@ void leave_signals_to_first() {
   new (place) server::EndSignal;
 }
 
-void follow_first(const ServeCommand& options, const Served& served) {
+void follow_first(const ServeOptions& options, const Served& served) {
   server::BatchFollower batch(*served.session, served.batch);
   const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
   const server::RequestMaker maker(texts, description_of(served.model), reads_source(served));
   batch.run([&](const server::AskedCompletion& asked) { return maker.again(asked); });
 }
 
-void run_serve(const ServeCommand& options, const Json& all, InferenceRanks* ranks) {
+void run_serve(const ServeOptions& options, const Json& all, InferenceRanks* ranks) {
   const bool is_first = !ranks || ranks->is_first();
   if (ranks && options.replicas > 1)
     fail("--replicas {}: ranks hold one copy of the model together; expected no launch", options.replicas);
@@ -378,159 +352,19 @@ void run_serve(const ServeCommand& options, const Json& all, InferenceRanks* ran
     follow_first(options, served);
 }
 
-void add_limits(CLI::App& command, ServeCommand& options) {
-  command
-      .add_option(
-          "--slots", options.slots,
-          "requests that run together (default: 8, or those of the plan); of whole texts: most of a run "
-          "(default: one per 16 of --step-tokens)")
-      ->check(CLI::PositiveNumber);
-  command
-      .add_option(
-          "--replicas", options.replicas,
-          "copies of the model, each with slots and a queue of its own; replica i is on GPU i, counted "
-          "from SMELT_DEVICE")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  command
-      .add_option(
-          "--queue", options.queue,
-          "requests that may wait for a slot; others are refused (default: 64); of whole texts: texts that "
-          "wait or run (default: 4096)")
-      ->check(CLI::Range(0, 65536));
-  command
-      .add_option("--chunk", options.chunk,
-                  "tokens of prompts that are read between two of the others' tokens (default: 64; with "
-                  "--step-tokens as many as a run may have; of an encoder-decoder: 512 of sources)")
-      ->check(CLI::PositiveNumber);
-  command
-      .add_option(
-          "--drain-seconds", options.drain_seconds,
-          "after a signal: seconds for open requests to end, while new ones are refused; 0: they are cut off")
-      ->check(CLI::Range(0, 86400))
-      ->capture_default_str();
-  options.caches.add_to(command);
-  command.add_flag(
-      "--lazy", options.lazy,
-      "on a GPU: open the port before the sizes of runs are prepared; the first request of each size waits");
-  options.draft.add_to(command);
-  command
-      .add_option("--draft-users", options.draft_users,
-                  "no text gets drafts while more than this many requests run; default: 4 with a draft model "
-                  "on a CPU, else any number")
-      ->check(CLI::PositiveNumber);
-  command.add_flag("--no-shared-prefixes", options.no_shared_prefixes,
-                   "of caches in pages: read every prompt from its beginning");
-}
-
-void add_task(CLI::App& command, ServeCommand& options) {
-  command
-      .add_option(
-          "--task", options.task,
-          "what the model is for: generate text, embed (vectors of texts), classify texts, or auto: by its "
-          "head, and embed if modules.json is in its directory")
-      ->check(CLI::IsMember(kTaskNames))
-      ->capture_default_str();
-  command
-      .add_option(
-          "--pooling", options.pooling,
-          "of a model that embeds and has no modules.json: how the states of tokens become one vector: " +
-              pooling_names() + " (default: mean)")
-      ->check([](const std::string& name) {
-        return find_pooling(name) ? "" : name + " is not one of " + pooling_names();
-      });
-}
-
-/// Lists the given options that are for one kind of task.
-void note_given(const CLI::App& command, ServeCommand& options) {
-  const auto note = [&](std::initializer_list<const char*> names, std::vector<std::string>& given) {
-    for (const char* name : names)
-      if (command.get_option(name)->count() > 0) given.emplace_back(name);
-  };
-  note({"--chunk", "--draft", "--draft-weights", "--draft-tokens", "--draft-users", "--no-shared-prefixes",
-        "--cache-memory", "--cache-pages", "--tool-parser", "--sampler", "--weights-from", "--adapters",
-        "--adapter-rank", "--adapter-targets", "--adapters-from"},
-       options.for_generation);
-  note({"--pooling"}, options.for_texts);
-}
-
-void add_texts(CLI::App& command, ServeCommand& options) {
-  std::vector<std::string> parsers = {"auto", "none"};
-  for (const tools::ToolFormat& format : tools::tool_formats()) parsers.emplace_back(format.name);
-  command.add_flag("--no-special-tokens", options.no_special_tokens, "add none around any prompt");
-  command
-      .add_option(
-          "--tool-parser", options.tool_parser,
-          "format in which the model writes calls of tools: auto (by the chat template), none (requests "
-          "with tools are refused), or the name of a format")
-      ->check(CLI::IsMember(parsers))
-      ->capture_default_str();
-}
-
-void add_access(CLI::App& command, ServeCommand& options) {
-  CLI::Option* keys = command
-                          .add_option("--api-keys", options.api_keys,
-                                      "file of keys, one per line, KEY or NAME KEY: clients must send one "
-                                      "for the paths below /v1 and with every POST")
-                          ->check(CLI::ExistingFile);
-  command
-      .add_option("--most-per-key", options.most_per_key,
-                  "completions that a key may have at a time; others are refused (default: any number)")
-      ->check(CLI::PositiveNumber)
-      ->needs(keys);
-  command
-      .add_option(
-          "--weights-from", options.weights_from,
-          "directory of weights that POST /update_weights may load while the server runs; default: none")
-      ->check(CLI::ExistingDirectory);
-  command
-      .add_option("--adapters-from", options.adapters_from,
-                  "directory of adapters that POST /v1/load_lora_adapter may load while the server runs; "
-                  "default: none")
-      ->check(CLI::ExistingDirectory);
-  command.add_flag("--log-requests", options.log_requests,
-                   "write a line of JSON per request to standard error");
-}
-
 }  // namespace
 
 void add_serve(CLI::App& app) {
-  auto options = std::make_shared<ServeCommand>();
+  auto options = std::make_shared<ServeOptions>();
   CLI::App* command =
       app.add_subcommand("serve", "Answer OpenAI's clients over HTTP: text, embeddings, classes or scores");
   command->add_option("model", options->model, "model directory, run directory, spec or plan")->required();
-  command
-      ->add_option("--host", options->host,
-                   "address to listen at; others than this machine's are open to all")
-      ->capture_default_str();
-  command->add_option("--port", options->port, "port; 0: any free one")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--allow-host", options->allowed_hosts,
-          "host that clients and pages may reach the server by, HOST or HOST:PORT, beside localhost or "
-          "the address; may be given several times")
-      ->allow_extra_args(false)
-      ->type_name("HOST");
-  command
-      ->add_option(
-          "--allow-origin", options->allowed_origins,
-          "web pages of other hosts that may use the server (CORS), SCHEME://HOST, SCHEME://HOST:PORT, or * "
-          "for all; default: none; may be given several times")
-      ->allow_extra_args(false)
-      ->type_name("ORIGIN");
-  command->add_option("--name", options->name,
-                      "what clients know the model by (default: the name of its file)");
-  add_task(*command, *options);
-  add_texts(*command, *options);
-  add_limits(*command, *options);
-  add_access(*command, *options);
+  options->add_to(*command);
   options->flags.add_to(*command, {OptionGroup::sampling, OptionGroup::serving, OptionGroup::ranks});
   options->weights.add_weights_to(*command);
   options->weights.adapter.add_several_to(*command);
   command->callback([options, command] {
-    note_given(*command, *options);
+    options->note_given(*command);
     options->draft.check();
     options->weights.adapter.sort_out();
     infer_over_ranks(options->flags.values.mesh, "serve",
