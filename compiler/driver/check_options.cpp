@@ -26,10 +26,24 @@ void refuse_unread(const ApplyOptimizerOptions& options) {
            name(options.optimizer), fmt::join(row.rules, ", "));
 }
 
+/// The rank and the targets of slots for adapters have no effect without slots.
+void refuse_idle_adapters(const BuildOptions& build, bool trains) {
+  const BuildOptions standard;
+  if (build.adapters > 0 && trains) fail("--adapters={}: expected --mode=infer", build.adapters);
+  if (build.adapters > 0) return;
+  if (build.adapter_rank != standard.adapter_rank)
+    fail("--adapter-rank={}: there are no slots for adapters; expected --adapters=N with it",
+         build.adapter_rank);
+  if (!build.adapter_targets.empty())
+    fail("--adapter-targets={}: there are no slots for adapters; expected --adapters=N with it",
+         fmt::join(build.adapter_targets, ","));
+}
+
 /// Options that the mode or the mesh leaves without an effect.
 void refuse_idle(const CompileOptions& options, bool has_mode) {
   if (options.build.cache_pages > 0 && has_mode && options.mode == Mode::train)
     fail("--cache-pages={}: expected --mode=infer", options.build.cache_pages);
+  refuse_idle_adapters(options.build, has_mode && options.mode == Mode::train);
   if (options.stage > 0 && !options.mesh.find(kStageAxis))
     fail("--stage={}: --mesh has no axis stage; expected such as --mesh=stage={}", options.stage,
          options.stage + 1);

@@ -57,7 +57,7 @@ BatchThread& Replicas::choose(const std::vector<Request>& requests) {
 }
 
 uint64_t Replicas::update_weights(WeightUpdate update) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(update_mutex_);
   std::vector<BatchThread*> open;
   for (const auto& batch : batches_)
     if (batch->is_open()) open.push_back(batch.get());

@@ -47,7 +47,8 @@ class Replicas : public BatchService {
   size_t least_loaded() const;
 
   std::vector<std::unique_ptr<BatchThread>> batches_;
-  std::mutex mutex_;  // guards the following member, and orders updates of weights
+  std::mutex update_mutex_;  // orders updates of weights, whose checks take long
+  std::mutex mutex_;         // guards the following member
   /// The beginning of a prompt, by its hash, and the number of the batch that got the last such prompt.
   struct Home {
     uint64_t beginning = 0;

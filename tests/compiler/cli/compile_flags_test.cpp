@@ -74,6 +74,12 @@ TEST(CompileFlags, RefuseWhatWouldChangeNothing) {
   expect_refused(stage, "--stage=1: --mesh has no axis stage");
   caches.values.build.cache_pages = 5;
   expect_refused(caches, "--cache-pages=5: expected --mode=infer");
+  CompileFlags slots, rank, targets;
+  slots.values.build.adapters = 4, rank.values.build.adapter_rank = 8;
+  targets.values.build.adapter_targets = {"q_proj", "v_proj"};
+  expect_refused(slots, "--adapters=4: expected --mode=infer");
+  expect_refused(rank, "--adapter-rank=8: there are no slots for adapters");
+  expect_refused(targets, "--adapter-targets=q_proj,v_proj: there are no slots for adapters");
 }
 
 /// Runs that mix rows need pages and the sampler: without them the number would be lost in silence.

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 
 import pytest
@@ -128,4 +129,4 @@ def test_without_a_template_there_is_no_chat(saved, serving, tmp_path):
         assert page.value("document.getElementById('chat').disabled && document.getElementById('completion').checked")
         fill(page, max_tokens=5)
         ask(page, "ab")
-        assert not texts(page, "fault") and "new token" in counts(page)  # fewer where the end token is drawn
+        assert not texts(page, "fault") and re.search(r"\b[1-5] new token", counts(page))  # the end token may be drawn
