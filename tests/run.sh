@@ -60,8 +60,11 @@ stage() {
   processor_seconds
   table+=("$(printf '%-12s %7d %10d' "$name" $((SECONDS - begin)) $((used - before)))")
 }
-# beside FUNCTION: runs its stages while others run; `join` waits for them, prints what they printed and counts their checks.
+# beside NAME: runs the stages of the function NAME while others run; `join` waits for all of these, prints what they printed and
+# counts their checks.
+lanes=()
 beside() {
+  lanes+=("$1")
   (
     passed=0 failed=0 failures=() table=()
     "$1"
@@ -69,13 +72,16 @@ beside() {
       echo "passed=\$((passed + $passed)) failed=\$((failed + $failed))"
       for each in ${failures[@]+"${failures[@]}"}; do printf 'failures+=(%q)\n' "$each"; done
       for each in ${table[@]+"${table[@]}"}; do printf 'table+=(%q)\n' "$each"; done
-    } >"$logs/beside.counts"
-  ) >"$logs/beside.log" 2>&1 &
+    } >"$logs/$1.counts"
+  ) >"$logs/$1.lane" 2>&1 &
 }
 join() {
+  local each
   wait
-  cat "$logs/beside.log"
-  source "$logs/beside.counts"
+  for each in "${lanes[@]}"; do
+    cat "$logs/$each.lane"
+    source "$logs/$each.counts"
+  done
 }
 wanted() {
   [ ${#only[@]} -eq 0 ] || [[ " ${only[*]} " == *" $1 "* ]]
@@ -312,14 +318,14 @@ asan_build() {
   fi
   check "configure asan" cmake --preset asan -DSMELT_BENCH=OFF -DSMELT_WERROR=ON -DSMELT_SANITIZE_ALL=$all \
     -DSMELT_FOLDERS="${folders//$'\n'/;}" -DSMELT_OBJECTS="$PWD/build"
-  mapfile -t asan_tested < <(ninja -C build-asan -t targets all | sed -nE 's/^([a-z_]+_tests): CXX_EXECUTABLE.*/\1/p' | grep -v gpu_tests)
-  check "build asan" ninja -C build-asan "${asan_tested[@]}"
+  check "build asan" ninja -C build-asan $(asan_programs)
 }
+asan_programs() { ninja -C build-asan -t targets all | sed -nE 's/^([a-z_]+_tests): CXX_EXECUTABLE.*/\1/p' | grep -v gpu_tests; }
 asan_tests() {
   local -x LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0"
   local -x ASAN_OPTIONS="detect_stack_use_after_return=0" UBSAN_OPTIONS="print_stacktrace=1"
   local sampled=$((1 - long))  # all cases run without the sanitizers, four times as fast
-  suite asan "$PWD/build-asan" "${asan_tested[@]}"
+  suite asan "$PWD/build-asan" $(asan_programs)
 }
 # What threads do at the same time: sessions, the continuous batch, the server. OpenMP's library is not built for
 # ThreadSanitizer, which would call its threads' work a race: hence one thread of it. The test that is left out measures the
@@ -373,38 +379,42 @@ fi
 python=$(python_with_packages)
 needs_build=0
 for each in tests goldens embed docs python quickstart asan edits graphs; do wanted $each && needs_build=1; done
-[ $needs_build -eq 1 ] && stage build build
-wanted format && stage format check "format" format_check
+# Threads share the session, the batch, the server and what they stand on; other changes are checked every third turn.
+threads_concerned() {
+  [ ${#only[@]} -gt 0 ] || [ $long -eq 1 ] || [ $((turn % 3)) -eq 0 ] || [ "$part" -eq 3 ] ||
+    grep -qE '^(tests/)?(runtime/(base|c_api|session|system|cpu|engine)|compiler/server|tests/(CMake|run|tsan))|^CMake' "$logs/changed"
+}
 floors() {
   check "floors" bash tests/floors_test.sh
   check "words" bash tests/words.sh
   check "changes of code" python3 tests/changed_code_test.py
   check "folders of the sanitizers" python3 tests/sanitized_folders_test.py
 }
-wanted floors && stage floors floors
+wheels() { wait "$wheels"; cat "$logs/wheels.log"; }
+# Stages often leave a core idle: links, the last test, a process at a time. Hence three rows of stages, each beside the others.
+# These need no build of ours:
+sources_alone() {
+  wanted format && stage format check "format" format_check
+  wanted floors && stage floors floors
+  wanted_slow tidy && stage tidy check "clang-tidy" tidy_check
+  wanted_slow includes && stage includes check "includes" includes_check
+  wanted_slow tsan && threads_concerned && stage tsan tsan
+}
+sanitized() {
+  wanted_slow asan && stage asan-build asan_build
+}
+beside sources_alone
+[ $needs_build -eq 1 ] && stage build build
+beside sanitized
 wanted tests && stage tests tests
 wanted goldens && stage goldens goldens
-wheels() { wait "$wheels"; cat "$logs/wheels.log"; }
 wanted python && stage wheels wheels
 wanted python && stage python python_tests
-# Each of these is a process at a time, beside which compilers run.
-single() {
-  wanted embed && stage embed check "embed" bash tests/embed_test.sh build
-  wanted docs && stage docs docs
-  wanted_slow quickstart && stage quickstart quickstart
-}
-beside single
-wanted_slow tidy && stage tidy check "clang-tidy" tidy_check
-wanted_slow includes && stage includes check "includes" includes_check
-wanted_slow asan && stage asan-build asan_build
+wanted embed && stage embed check "embed" bash tests/embed_test.sh build
+wanted docs && stage docs docs
+wanted_slow quickstart && stage quickstart quickstart
 join
 wanted_slow asan && stage asan-tests asan_tests
-# Threads share the session, the batch, the server and what they stand on; other changes are checked every third turn.
-threads_concerned() {
-  [ ${#only[@]} -gt 0 ] || [ $long -eq 1 ] || [ $((turn % 3)) -eq 0 ] || [ "$part" -eq 3 ] ||
-    grep -qE '^(tests/)?(runtime/(base|c_api|session|system|cpu|engine)|compiler/server|tests/(CMake|run|tsan))|^CMake' "$logs/changed"
-}
-wanted_slow tsan && threads_concerned && stage tsan tsan
 if [ $long -eq 1 ]; then
   wanted_slow tidy && stage tidy-files check "clang-tidy, file by file" tidy_files_check
   wanted_slow fuzz && stage fuzz check "fuzz, a minute each" fuzz 60
