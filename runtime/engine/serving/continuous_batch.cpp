@@ -151,7 +151,7 @@ ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   check(request);
   require_room(1);
   const Sequence sequence = sequence_of(std::move(request));
-  if (rows_->choosing() && options_.plan_chooses && options_.draft == 0 && !sequence->beams() &&
+  if (rows_->choosing() && options_.plan_chooses && !sequence->beams() &&
       is_taken(entry::next_pages, ChoosingRows::refuses(sequence->request())))
     sequence->leave_choice_to_plan();
   if (drafter_) sequence->set_draft_length(drafter_->first_length());

@@ -8,9 +8,8 @@ void LookupDrafter::draft(std::span<DraftText> texts, size_t left) {
       static_cast<size_t>(std::ranges::count_if(texts, [](const DraftText& text) { return text.most > 0; }));
   for (DraftText& text : texts) {
     if (text.most == 0) continue;
-    const auto found = likely_continuation(text.tokens, draft_share(text, left, --others));
-    text.draft.assign(found.begin(), found.end());
-    left -= found.size();
+    text.draft = likely_continuation(text.tokens, draft_share(text, left, --others));
+    left -= text.draft.size();
   }
 }
 

@@ -44,6 +44,9 @@ class Drafter {
   /// all texts together. `texts` are all running texts, so a text of an earlier call that is missing has
   /// ended.
   virtual void draft(std::span<DraftText> texts, size_t left) = 0;
+  /// Returns whether a text that begins with `tokens` is likely to get a draft once its next tokens are
+  /// known.
+  virtual bool expects_draft(std::span<const int32_t> /*tokens*/) const { return true; }
   /// Returns the length of a new text's first draft, and how it changes with success.
   virtual DraftLength first_length() const { return DraftLength(); }
   /// Returns the bytes of the drafter's own caches.
@@ -58,6 +61,9 @@ class Drafter {
 class LookupDrafter : public Drafter {
  public:
   void draft(std::span<DraftText> texts, size_t left) override;
+  bool expects_draft(std::span<const int32_t> tokens) const override {
+    return !likely_continuation(tokens, 1).empty();
+  }
 };
 
 /// The drafter of a batch, and its limits.

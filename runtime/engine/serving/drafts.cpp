@@ -7,19 +7,34 @@ namespace {
 
 constexpr size_t kLongestMatch = 4, kShortestMatch = 2, kLongestPause = 32;
 
+/// Returns how many tokens, at most kLongestMatch, are equal at the ends of `text` and of its first `length`
+/// tokens.
+size_t equal_at_ends(std::span<const int32_t> text, size_t length) {
+  const auto beginning = text.first(length);
+  const auto differs = std::mismatch(beginning.rbegin(), beginning.rend(), text.rbegin()).first;
+  return std::min<size_t>(kLongestMatch, static_cast<size_t>(differs - beginning.rbegin()));
+}
+
+/// Returns the end of the earlier occurrence that likely_continuation continues; 0 if there is none.
+size_t end_of_match(std::span<const int32_t> text) {
+  size_t best = 0, longest = kShortestMatch - 1;
+  for (size_t end = text.size() - 1; end > longest; --end) {
+    if (text[end - 1] != text.back()) continue;
+    const size_t match = equal_at_ends(text, end);
+    if (match > longest) best = end, longest = match;
+    if (match == kLongestMatch) break;
+  }
+  return best;
+}
+
 }  // namespace
 
-std::span<const int32_t> likely_continuation(std::span<const int32_t> text, size_t most) {
-  for (size_t match = kLongestMatch; match >= kShortestMatch; --match) {
-    if (text.size() <= match) continue;
-    const auto end = text.last(match);
-    for (size_t at = text.size() - match; at-- > 0;)
-      if (std::ranges::equal(text.subspan(at, match), end)) {
-        const auto behind = text.subspan(at + match);
-        return behind.first(std::min(most, behind.size()));
-      }
-  }
-  return {};
+std::vector<int32_t> likely_continuation(std::span<const int32_t> text, size_t most) {
+  const size_t begin = text.empty() ? 0 : end_of_match(text);
+  std::vector<int32_t> found;
+  for (size_t at = begin; begin > 0 && at < begin + most; ++at)
+    found.push_back(at < text.size() ? text[at] : found[at - text.size()]);
+  return found;
 }
 
 size_t DraftLength::next(size_t limit) {

@@ -6,13 +6,15 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace smelt {
 
-/// Returns at most `most` tokens that followed an earlier occurrence of the last tokens of a text: the latest
-/// occurrence of the last 4 tokens, else of the last 3, else of the last 2. Empty if there is none. The
-/// result is a part of `text`.
-std::span<const int32_t> likely_continuation(std::span<const int32_t> text, size_t most);
+/// Returns the `most` tokens that follow an earlier occurrence of the last tokens of a text: the latest
+/// occurrence of the last 4 tokens, else of the last 3, else of the last 2. Empty if there is none. If the
+/// text ends before `most` tokens, the result's own tokens follow: so a text that repeats a period of any
+/// length goes on with it.
+std::vector<int32_t> likely_continuation(std::span<const int32_t> text, size_t most);
 
 /// The length of a text's next draft, which depends on the text's earlier drafts. If all tokens of a draft
 /// were sampled, the next draft may have twice as many. If no token of a draft was sampled, and none of

@@ -35,6 +35,7 @@ RunningSequence::RunningSequence(Request request, uint64_t number)
 
 /// A draft leaves room for the token that is sampled after it.
 size_t RunningSequence::most_drafted(size_t limit) {
+  if (plan_chooses_ && request_.options.repetition_penalty != 1) return 0;
   return draft_length_.next(std::min(limit, most_held() - tokens_.size()));
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/base/error.h"
 #include "runtime/engine/generation/chosen_tokens.h"
 #include "runtime/engine/generation/row_candidates.h"
+#include "runtime/engine/serving/cache_rows.h"
 #include "runtime/engine/serving/drafts.h"
 #include "runtime/engine/serving/request.h"
 #include "runtime/engine/serving/stop_strings.h"
@@ -54,6 +55,11 @@ class RunningSequence {
     if (scores_prompt()) return count == scored_;
     return tokens_.size() == count && tokens_.back() == last;
   }
+  /// Returns whether the token that the plan has sampled after `count` tokens continues the text. `last`: as
+  /// in wants_logits, or kChosenToken, which is no token of a draft.
+  bool wants_token(size_t count, int32_t last) const {
+    return !ended() && tokens_.size() == count && (last == kChosenToken || tokens_.back() == last);
+  }
   /// Returns the most tokens of the sequence that the caches may have to hold. The last new token is never
   /// read.
   size_t most_held() const {
@@ -62,7 +68,8 @@ class RunningSequence {
   }
   /// Sets the length of the first draft, and how it changes.
   void set_draft_length(DraftLength length) { draft_length_ = length; }
-  /// Returns the most tokens, at most `limit`, of a draft that may follow the known tokens now.
+  /// Returns the most tokens, at most `limit`, of a draft that may follow the known tokens now. A plan
+  /// does not penalise the tokens of a draft, so a text with a penalty has none if the plan samples.
   size_t most_drafted(size_t limit);
   /// Sets the draft, and returns a copy that is valid until the next call.
   std::span<const int32_t> begin_draft(std::span<const int32_t> draft);

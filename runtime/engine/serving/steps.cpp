@@ -25,6 +25,15 @@ Sampling Steps::host_sampling(const CacheRows& rows, const RunningSequence& sequ
   return rows.gives_candidates() && sequence.takes_candidates() ? Sampling::candidates : Sampling::host;
 }
 
+/// Returns whether the next step leaves out a row for which the plan samples: a step reads its draft, or it
+/// may get one when the tokens of the steps under way are known.
+bool Steps::awaits_tokens(const Sequence& sequence) const {
+  if (!drafts_.drafter || !sequence->plan_chooses() || !has(sequence)) return false;
+  if (sequence->draft_size() > 0) return true;
+  return running_.size() <= drafts_.texts && !sequence->reads_prompt() &&
+         sequence->most_drafted(drafts_.tokens) > 0 && drafts_.drafter->expects_draft(sequence->tokens());
+}
+
 /// Returns the read of one more token of a row. Unless rows mix, the host has sampled the first token after
 /// the prompt.
 RowStep Steps::next_token(RunningSequence& sequence, size_t row) {
@@ -36,8 +45,9 @@ RowStep Steps::next_token(RunningSequence& sequence, size_t row) {
             .past = past,
             .sampling = host_sampling(rows_, sequence),
             .request = &request};
-  const bool host_has_token = past == sequence.prompt().size() && rows_.mixed_tokens() == 0;
-  if (host_has_token) rows_.choosing()->begin_choice(row, sequence.tokens(), request.options);
+  const bool host_has_token = past < sequence.tokens().size();
+  if (past == sequence.prompt().size() && rows_.mixed_tokens() == 0)
+    rows_.choosing()->begin_choice(row, sequence.tokens(), request.options);
   static constexpr int32_t kChosen[] = {kChosenToken};
   return {.row = row,
           .tokens = host_has_token ? sequence.unread().first(1) : std::span<const int32_t>(kChosen),
@@ -108,8 +118,8 @@ std::vector<DraftText> Steps::texts_to_draft(const std::vector<RowStep>& reads) 
   std::vector<DraftText> texts;
   for (size_t row = 0; row < running_.size(); ++row) {
     RunningSequence& sequence = *running_[row];
-    if (sequence.ended() || sequence.plan_chooses() || sequence.beams()) continue;
-    const bool wants = !sequence.reads_prompt() && !sequence.scores_prompt() &&
+    if (sequence.ended() || sequence.beams()) continue;
+    const bool wants = !has(running_[row]) && !sequence.reads_prompt() && !sequence.scores_prompt() &&
                        std::ranges::count(reads, row, &RowStep::row) == 1;
     texts.push_back({.number = sequence.number(),
                      .request = &sequence.request(),
@@ -127,6 +137,7 @@ void Steps::add_draft(std::vector<RowStep>& reads, RowStep text, std::span<const
     reads.push_back({.row = text.row,
                      .tokens = draft.subspan(at, 1),
                      .past = text.past + 1 + at,
+                     .sampling = text.sampling,
                      .request = text.request});
   taken_.drafted += draft.size();
 }
@@ -147,7 +158,8 @@ void Steps::add_drafts(std::vector<RowStep>& reads) {
 std::vector<RowStep> Steps::next_reads() {
   std::vector<RowStep> reads;
   for (size_t row = 0; row < running_.size(); ++row)
-    if (running_[row]->may_go_on()) reads.push_back(next_token(*running_[row], row));
+    if (running_[row]->may_go_on() && !awaits_tokens(running_[row]))
+      reads.push_back(next_token(*running_[row], row));
   if (rows_.mixed_tokens() > 0) add_prompts(reads);
   add_scored_prompts(reads);
   if (drafts_.drafter) add_drafts(reads);
@@ -248,18 +260,19 @@ void Steps::end_drafts(const Step& step) {
     if (row.sequence->draft_size() > 0) taken_.kept += row.sequence->end_draft();
 }
 
-/// Takes a sampled token. Tokens after the end of a sequence are discarded.
+/// Takes a sampled token. Tokens after the end of a sequence, and after tokens of a draft that were not
+/// sampled, are discarded.
 void Steps::take_chosen(const Row& row) {
   RunningSequence& sequence = *row.sequence;
-  const bool ended = sequence.ended();
+  const bool is_wanted = sequence.wants_token(row.place, row.last_read);
   try {
     const ChosenTokens::Token token = rows_.choosing()->take(row.slot, row.place);
-    if (!ended) sequence.take(token);
+    if (is_wanted) sequence.take(token);
   } catch (const Error& error) {
     if (error.status() != Status::numeric) throw;
-    if (!ended) sequence.end(Finish::failed, error.what());
+    if (is_wanted) sequence.end(Finish::failed, error.what());
   }
-  if (!ended) ++taken_.tokens, ++taken_.by_plan;
+  if (is_wanted) ++taken_.tokens, ++taken_.by_plan;
 }
 
 }  // namespace smelt

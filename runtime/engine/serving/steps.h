@@ -23,7 +23,7 @@ class Steps {
 
   /// `ahead` is the number of steps that may still be in progress when step() returns, if the plan samples
   /// the tokens of all rows. `chunk` is the most prompt tokens that a step reads if rows mix. If `drafts` has
-  /// a drafter, rows must mix and the host must sample.
+  /// a drafter, rows must mix.
   Steps(CacheRows& rows, size_t ahead, size_t chunk, DraftSource drafts)
       : rows_(rows), ahead_(ahead), chunk_(chunk), drafts_(std::move(drafts)) {}
   ~Steps();
@@ -76,6 +76,7 @@ class Steps {
   std::vector<DraftText> texts_to_draft(const std::vector<RowStep>& reads);
   void add_drafts(std::vector<RowStep>& reads);
   void add_draft(std::vector<RowStep>& reads, RowStep text, std::span<const int32_t> draft);
+  bool awaits_tokens(const Sequence& sequence) const;
   static Sampling host_sampling(const CacheRows& rows, const RunningSequence& sequence);
   void take_logits(const Row& row, std::span<const float> logits);
   void take_candidates(const Row& row, const RowCandidates& found);

@@ -276,6 +276,12 @@ void repeat_tokens(Request& request, double bias) {
   request.options.sequence_bias = {{{1, 2}, bias}, {{2, 3}, bias}, {{3, 1}, bias}};
 }
 
+/// Makes a text repeat a few tokens, with options that the plan supports.
+void repeat_for_plan(Request& request, double bias) {
+  request.options.no_repeat_ngram_size = 0, request.options.repetition_penalty = 1;
+  request.options.sequence_bias = {{{1}, bias}, {{2}, bias}, {{3}, bias}};
+}
+
 TEST_P(DraftingModels, GiveTheBitsThatTheyGiveWithoutDrafts) {
   const auto session = session_of(GetParam(), 16), other = session_of(GetParam(), 16);
   ContinuousBatch batch(*session, {.most_waiting = 200, .draft = 5});
@@ -285,6 +291,24 @@ TEST_P(DraftingModels, GiveTheBitsThatTheyGiveWithoutDrafts) {
   EXPECT_GT(batch.counts().kept_draft_tokens, 10U);
   EXPECT_GT(batch.counts().draft_tokens, batch.counts().kept_draft_tokens);
   ContinuousBatch plain(*other, {.plan_chooses = false});
+  for (size_t i = 0; i < crowd.requests.size(); ++i) {
+    Told expected = run_alone(plain, crowd.requests[i]);
+    if (crowd.cancelled[i]) expected.resize(crowd.told[i].size());
+    SCOPED_TRACE(i);
+    expect_same_bits(crowd.told[i], expected);
+  }
+}
+
+TEST_P(DraftingModels, GiveTheSameBitsWhereThePlanSamples) {
+  const auto session = session_of(GetParam(), 16), other = session_of(GetParam(), 16);
+  ContinuousBatch batch(*session, {.most_waiting = 200, .draft = 5});
+  const Crowd crowd(batch, 150, [](Request& request) {
+    repeat_for_plan(request, 5 * static_cast<double>(request.prompt.size() % 4));
+  });
+  EXPECT_GT(batch.counts().kept_draft_tokens, 30U);
+  EXPECT_GT(batch.counts().draft_tokens, batch.counts().kept_draft_tokens);
+  EXPECT_GT(batch.counts().plan_tokens, batch.counts().new_tokens / 2);
+  ContinuousBatch plain(*other);
   for (size_t i = 0; i < crowd.requests.size(); ++i) {
     Told expected = run_alone(plain, crowd.requests[i]);
     if (crowd.cancelled[i]) expected.resize(crowd.told[i].size());
@@ -347,7 +371,7 @@ ContinuousBatchCounts counts_with_drafts(Session& draft, size_t most_drafted = 0
   ContinuousBatch batch(
       *session, {.most_waiting = 200, .draft = 5, .draft_model = &draft, .most_drafted = most_drafted});
   const Crowd crowd(batch, 100);
-  ContinuousBatch plain(*other, {.plan_chooses = false});
+  ContinuousBatch plain(*other);
   for (size_t i = 0; i < crowd.requests.size(); ++i) {
     Told expected = run_alone(plain, crowd.requests[i]);
     if (crowd.cancelled[i]) expected.resize(crowd.told[i].size());

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "runtime/engine/serving/continuous_batch.h"
@@ -39,11 +40,15 @@ struct Crowd {
   std::map<Id, Finish> ends;
   uint64_t most_shared = 0;
 
-  Crowd(ContinuousBatch& batch, size_t count, uint32_t seed) {
+  /// `change` is called with each request before it is submitted.
+  Crowd(
+      ContinuousBatch& batch, size_t count, uint32_t seed,
+      const std::function<void(Request&)>& change = [](Request&) {}) {
     RandomRequests random(seed);
     while (ends.size() < count) {
       for (int64_t i = random.number(3); i-- > 0 && requests.size() < count;) {
-        const Request request = next_request(random);
+        Request request = next_request(random);
+        change(request);
         requests[batch.submit(request)] = request;
       }
       if (random.number(9) == 0 && !requests.empty()) batch.cancel(requests.rbegin()->first);

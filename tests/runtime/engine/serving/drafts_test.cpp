@@ -12,8 +12,7 @@ namespace smelt {
 namespace {
 
 std::vector<int32_t> continuation(const std::vector<int32_t>& text, size_t most) {
-  const auto found = likely_continuation(text, most);
-  return {found.begin(), found.end()};
+  return likely_continuation(text, most);
 }
 
 using Tokens = std::vector<int32_t>;
@@ -24,7 +23,9 @@ TEST(Drafts, ContinueAsTheLatestOccurrenceOfTheLongestEnd) {
   EXPECT_EQ(continuation({1, 2, 5, 6, 1, 2}, 1), Tokens{5});
   EXPECT_EQ(continuation({1, 2, 5, 1, 2, 6, 1, 2}, 1), Tokens{6});           // the latest
   EXPECT_EQ(continuation({9, 1, 2, 5, 7, 1, 2, 6, 9, 1, 2}, 1), Tokens{5});  // the longest
-  EXPECT_EQ(continuation({4, 4, 4, 4}, 5), Tokens{4});                       // ends with the text
+  EXPECT_EQ(continuation({4, 4, 4, 4}, 3), (Tokens{4, 4, 4}));               // goes on with its own tokens
+  EXPECT_EQ(continuation({9, 4, 5, 4, 5}, 5), (Tokens{4, 5, 4, 5, 4}));
+  EXPECT_EQ(continuation({1, 2, 3, 1, 2}, 7), (Tokens{3, 1, 2, 3, 1, 2, 3}));
   EXPECT_EQ(continuation({}, 5), Tokens{});
   EXPECT_EQ(continuation({1, 1}, 5), Tokens{});
   EXPECT_EQ(continuation({1, 2, 5, 1, 2}, 0), Tokens{});

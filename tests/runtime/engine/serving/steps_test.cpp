@@ -54,6 +54,32 @@ TEST_P(StepsOf, EachOfManyRequestsGetsWhatItGetsAlone) {
     }
 }
 
+/// Makes texts repeat few tokens: always, often or seldom.
+void repeat_tokens(Request& request) {
+  const double bias = 4.0 * static_cast<double>(request.prompt.size() % 4);
+  request.options.sequence_bias = {{{1}, bias}, {{2}, bias}, {{3}, bias / 2}};
+  request.options.no_repeat_ngram_size = 0, request.options.max_new_tokens += 10;
+}
+
+/// Drafts are read by steps of which the plan samples the tokens.
+TEST(StepsWithDrafts, GiveEachRequestWhatItGetsAlone) {
+  for (const size_t ahead : {0, 1, 3}) {
+    LateModel model(16, 96, 24, 24);
+    ContinuousBatch batch(
+        *model.session,
+        {.slots = 4, .most_waiting = 300, .chunk = 21, .ahead = std::optional(ahead), .draft = 3});
+    Crowd crowd(batch, 300, 11, repeat_tokens);
+    expect_alone(crowd);
+    while (batch.step()) continue;
+    expect_nothing_held(batch);
+    const ContinuousBatchCounts counts = batch.counts();
+    EXPECT_GT(counts.kept_draft_tokens, 20U);
+    EXPECT_GT(counts.draft_tokens, counts.kept_draft_tokens);
+    EXPECT_GT(counts.plan_tokens, 300U);
+    EXPECT_EQ(counts.failed, 0U);
+  }
+}
+
 TEST_P(StepsOf, ThePlanChoosesNothingWhereItIsNotAskedTo) {
   LateModel model(4, 96, 24, GetParam());
   ContinuousBatch batch(*model.session, {.most_waiting = 50, .plan_chooses = false});
