@@ -148,6 +148,9 @@ class CacheRows {
   /// Returns the candidates of the step with this index among those steps of the last run() whose sampling is
   /// `candidates`. They are valid until the next run.
   virtual RowCandidates candidates(size_t /*index*/) const { return {}; }
+  /// Limits the texts of a run to `texts`, at most slots(): the other rows of a run read tokens of drafts. So
+  /// runs without drafts need not be padded to the rows of runs with drafts.
+  virtual void limit_texts(size_t /*texts*/) {}
   /// Warm-up: if the device captures runs as graphs, executes run() once with every number of rows and tokens
   /// that may occur later. Requires: no row is in use.
   virtual void prepare() {}

@@ -39,6 +39,7 @@ RowAdapter row_adapter(const Request& request) {
 ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions& options)
     : session_(session), rows_(CacheRows::of(session, options.shares_prefixes)), options_(options) {
   options_.slots = chosen_slots(options.slots, CacheRows::exact_rows(session, rows_->slots()));
+  rows_->limit_texts(options_.slots);
   if (options_.chunk == 0) options_.chunk = default_chunk();
   if (AdapterInterface adapters(session.plan()); adapters.slots > 0) adapters_.emplace(std::move(adapters));
   for (const State& state : session.plan().states)

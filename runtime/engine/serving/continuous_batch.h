@@ -71,8 +71,8 @@ struct ContinuousBatchOptions {
   /// all tokens. Nothing: 1 on a GPU, 0 on a CPU.
   std::optional<size_t> ahead = {};
   /// Most tokens of a draft (drafter.h) that a step reads after each text's last token. A step reads fewer if
-  /// not enough rows of the plan are free or the run would have too many tokens. With drafts, the host
-  /// samples all tokens. 0: no drafts. Requires that rows mix.
+  /// not enough rows of the plan are free or the run would have too many tokens. 0: no drafts. Requires that
+  /// rows mix.
   size_t draft = 0;
   /// Session of the model that drafts (model_drafter.h), which must outlive the batch. Null: prompt lookup.
   /// Without effect if `draft` is 0.

@@ -5,7 +5,8 @@
 namespace smelt {
 namespace {
 
-constexpr size_t kLongestMatch = 4, kShortestMatch = 2, kLongestPause = 32;
+constexpr size_t kLongestMatch = 4, kShortestMatch = 2, kLongestPause = 64;
+constexpr double kHopePerToken = 1.0 / 256;  // of a text without drafts
 
 /// Returns how many tokens, at most kLongestMatch, are equal at the ends of `text` and of its first `length`
 /// tokens.
@@ -38,6 +39,7 @@ std::vector<int32_t> likely_continuation(std::span<const int32_t> text, size_t m
 }
 
 size_t DraftLength::next(size_t limit) {
+  expected_ = std::max(expected_, std::min(expected_ + kHopePerToken, 1.0));
   if (left_ > 0) {
     --left_;
     return 0;
@@ -48,9 +50,11 @@ size_t DraftLength::next(size_t limit) {
 void DraftLength::record(size_t drafted, size_t kept) {
   if (kept == drafted) length_ = std::max(length_, 2 * drafted);
   if (kept < drafted) length_ = std::max<size_t>(kept, 1);
-  failures_ = kept > 0 ? 0 : failures_ + 1;
-  pause_ = failures_ <= patience_ ? 0 : std::clamp<size_t>(2 * pause_, 1, kLongestPause);
-  left_ = pause_;
+  expected_ = (expected_ + static_cast<double>(kept)) / 2;
+  const bool fails = 2 * kept < drafted;
+  failures_ = fails ? failures_ + 1 : 0;
+  if (!fails) pause_ /= 4;
+  if (failures_ > patience_) left_ = pause_ = std::clamp<size_t>(2 * pause_, 1, kLongestPause);
 }
 
 }  // namespace smelt

@@ -16,6 +16,7 @@ MixedRows::MixedRows(Session& session, const DecodeInterface& decode, bool share
     : ChoosingRows(session, decode, shares_prefixes,
                    decode.tiles_prompts ? entry::tiled_pages : entry::mixed_pages),
       run_tokens_(exact_rows(session, decode.run_tokens)),
+      texts_(slots()),
       tiles_prompts_(decode.tiles_prompts),
       has_next_row_(decode.has_next_row) {}
 
@@ -47,21 +48,24 @@ MixedRows::Size MixedRows::size_of(std::span<const RowStep> steps) const {
 
 MixedRows::Size MixedRows::padded(Size own) const {
   if (!pads_runs()) return own;
-  if (own.one_each)
-    own.rows = own.tokens = padded_size(own.rows, slots());
-  else
-    own = {slots(), padded_size(std::max(own.tokens, kLeastTokens), run_tokens_), false};
-  return own;
+  if (own.one_each) {
+    const size_t rows = padded_size(own.rows, slots());
+    return {rows, rows, true};
+  }
+  const size_t tokens = padded_size(std::max(own.tokens, kLeastTokens), run_tokens_);
+  return {padded_rows(own.rows, tokens), tokens, false};
 }
 
 /// Returns all sizes that padded() can return.
 std::vector<MixedRows::Size> MixedRows::sizes() const {
   std::vector<Size> all;
-  for (size_t rows = 1; rows <= slots(); rows = padded_size(rows, slots()) + 1)
+  for (size_t rows = 1; rows <= texts_; rows = padded_size(rows, slots()) + 1)
     all.push_back(padded({rows, rows, true}));
   for (size_t tokens = std::min(kLeastTokens, run_tokens_); tokens <= run_tokens_;
-       tokens = padded_size(tokens, run_tokens_) + 1)
+       tokens = padded_size(tokens, run_tokens_) + 1) {
     all.push_back(padded({0, tokens, false}));
+    if (texts_ < std::min(slots(), tokens)) all.push_back(padded({texts_ + 1, tokens, false}));
+  }
   return all;
 }
 

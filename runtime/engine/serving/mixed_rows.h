@@ -6,11 +6,13 @@
 //
 // A device that captures runs (DeviceKind::captures_runs) pads a run to one of a few sizes. A run of one
 // token per row is padded to padded_size(rows) rows. Any other run is padded to padded_size(tokens) tokens,
-// at least 16, and to slots() rows, the most rows of a run. prepare() runs each of these sizes, so that later
-// runs find them captured. Tokens of padding are not stored in the caches. On a CPU the number of tokens per
-// run is limited (CacheRows::exact_rows). With this limit, the result of a token does not depend on the other
-// tokens of the run, bit for bit.
+// at least 16, and to as many rows as there may be texts or, with a draft, as it may have rows. prepare()
+// runs each of these sizes, so that later runs find them captured. Tokens of padding are not stored in the
+// caches. On a CPU the number of tokens per run is limited (CacheRows::exact_rows). With this limit, the
+// result of a token does not depend on the other tokens of the run, bit for bit.
 #pragma once
+
+#include <algorithm>
 
 #include "runtime/engine/serving/choosing_rows.h"
 
@@ -22,6 +24,7 @@ class MixedRows : public ChoosingRows {
   size_t mixed_tokens() const override { return run_tokens_; }
   size_t mixed_prompts() const override;
   size_t consecutive_steps() const override { return slots(); }
+  void limit_texts(size_t texts) override { texts_ = texts; }
   void prepare() override;
 
  protected:
@@ -38,6 +41,10 @@ class MixedRows : public ChoosingRows {
   };
   static Size own_size(std::span<const RowStep> steps);
   Size padded(Size own) const;
+  /// Returns the number of rows that a run of `rows` rows and `tokens` tokens has with its padding.
+  size_t padded_rows(size_t rows, size_t tokens) const {
+    return rows <= texts_ ? texts_ : std::max(rows, std::min(slots(), tokens));
+  }
   /// Returns the size of a run of these steps, padding included.
   Size size_of(std::span<const RowStep> steps) const;
   std::vector<Size> sizes() const;
@@ -49,7 +56,7 @@ class MixedRows : public ChoosingRows {
   /// Adds the inputs of @tiled_pages that divide the queries of the run into single tokens and tiles.
   static void add_tiles(RunInputs& inputs, std::span<const RowStep> steps, Size size);
 
-  size_t run_tokens_;
+  size_t run_tokens_, texts_;
   bool tiles_prompts_, has_next_row_;
   Size padding_ = {0, 0, true};  // size of a run without steps
 };

@@ -71,6 +71,8 @@ class RunningSequence {
   /// Returns the most tokens, at most `limit`, of a draft that may follow the known tokens now. A plan
   /// does not penalise the tokens of a draft, so a text with a penalty has none if the plan samples.
   size_t most_drafted(size_t limit);
+  /// Returns how many tokens of its next draft are likely to be kept.
+  double expected_of_draft() const { return draft_length_.expected(); }
   /// Sets the draft, and returns a copy that is valid until the next call.
   std::span<const int32_t> begin_draft(std::span<const int32_t> draft);
   size_t draft_size() const { return draft_.size(); }

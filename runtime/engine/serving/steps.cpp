@@ -25,13 +25,29 @@ Sampling Steps::host_sampling(const CacheRows& rows, const RunningSequence& sequ
   return rows.gives_candidates() && sequence.takes_candidates() ? Sampling::candidates : Sampling::host;
 }
 
-/// Returns whether the next step leaves out a row for which the plan samples: a step reads its draft, or it
-/// may get one when the tokens of the steps under way are known.
-bool Steps::awaits_tokens(const Sequence& sequence) const {
-  if (!drafts_.drafter || !sequence->plan_chooses() || !has(sequence)) return false;
-  if (sequence->draft_size() > 0) return true;
-  return running_.size() <= drafts_.texts && !sequence->reads_prompt() &&
+/// Returns whether a sequence may get a draft after its next token, or after those of the steps under way.
+bool Steps::wants_draft(const Sequence& sequence) const {
+  return !sequence->ended() && !sequence->beams() && sequence->draft_size() == 0 &&
+         !sequence->reads_prompt() && !sequence->scores_prompt() &&
          sequence->most_drafted(drafts_.tokens) > 0 && drafts_.drafter->expects_draft(sequence->tokens());
+}
+
+/// Chooses the sequences that get drafts: those that may, if these make up for the longer step. A step with
+/// drafts takes nearly twice as long, for all texts.
+void Steps::choose_drafted() {
+  drafted_.clear();
+  if (!drafts_.drafter || running_.size() > drafts_.texts) return;
+  double expected = 1;
+  for (const Sequence& sequence : running_)
+    if (wants_draft(sequence)) drafted_.insert(sequence.get()), expected += sequence->expected_of_draft();
+  if (expected < static_cast<double>(running_.size())) drafted_.clear();
+}
+
+/// Returns whether the next step leaves out a row for which the plan samples: a step reads its draft, or it
+/// gets one when the tokens of the steps under way are known.
+bool Steps::awaits_tokens(const Sequence& sequence) const {
+  const bool has_draft = sequence->draft_size() > 0 || drafted_.contains(sequence.get());
+  return sequence->plan_chooses() && has_draft && has(sequence);
 }
 
 /// Returns the read of one more token of a row. Unless rows mix, the host has sampled the first token after
@@ -119,7 +135,7 @@ std::vector<DraftText> Steps::texts_to_draft(const std::vector<RowStep>& reads) 
   for (size_t row = 0; row < running_.size(); ++row) {
     RunningSequence& sequence = *running_[row];
     if (sequence.ended() || sequence.beams()) continue;
-    const bool wants = !has(running_[row]) && !sequence.reads_prompt() && !sequence.scores_prompt() &&
+    const bool wants = !has(running_[row]) && drafted_.contains(&sequence) &&
                        std::ranges::count(reads, row, &RowStep::row) == 1;
     texts.push_back({.number = sequence.number(),
                      .request = &sequence.request(),
@@ -144,7 +160,6 @@ void Steps::add_draft(std::vector<RowStep>& reads, RowStep text, std::span<const
 
 /// Adds reads of drafts.
 void Steps::add_drafts(std::vector<RowStep>& reads) {
-  if (running_.size() > drafts_.texts) return;
   std::vector<DraftText> texts = texts_to_draft(reads);
   drafts_.drafter->draft(texts, free_steps(reads));
   for (const DraftText& text : texts) {
@@ -157,12 +172,13 @@ void Steps::add_drafts(std::vector<RowStep>& reads) {
 /// Returns what the next step reads of each row that may go on, in the order of the rows.
 std::vector<RowStep> Steps::next_reads() {
   std::vector<RowStep> reads;
+  choose_drafted();
   for (size_t row = 0; row < running_.size(); ++row)
     if (running_[row]->may_go_on() && !awaits_tokens(running_[row]))
       reads.push_back(next_token(*running_[row], row));
   if (rows_.mixed_tokens() > 0) add_prompts(reads);
   add_scored_prompts(reads);
-  if (drafts_.drafter) add_drafts(reads);
+  if (drafts_.drafter && running_.size() <= drafts_.texts) add_drafts(reads);
   std::ranges::stable_sort(reads, {}, &RowStep::row);
   return reads;
 }

@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <memory>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -76,6 +77,8 @@ class Steps {
   std::vector<DraftText> texts_to_draft(const std::vector<RowStep>& reads);
   void add_drafts(std::vector<RowStep>& reads);
   void add_draft(std::vector<RowStep>& reads, RowStep text, std::span<const int32_t> draft);
+  bool wants_draft(const Sequence& sequence) const;
+  void choose_drafted();
   bool awaits_tokens(const Sequence& sequence) const;
   static Sampling host_sampling(const CacheRows& rows, const RunningSequence& sequence);
   void take_logits(const Row& row, std::span<const float> logits);
@@ -90,6 +93,7 @@ class Steps {
   DraftSource drafts_;
   std::deque<Step> under_way_;
   std::span<const Sequence> running_;
+  std::set<const RunningSequence*> drafted_;  // those that get drafts now
   Taken taken_;
 };
 

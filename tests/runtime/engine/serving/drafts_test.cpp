@@ -38,15 +38,33 @@ TEST(DraftLength, GrowsWithSuccessAndPausesAfterFailures) {
   EXPECT_EQ(length.next(16), 8U);
   length.record(8, 8);
   EXPECT_EQ(length.next(10), 10U);  // of 16
-  length.record(10, 3);
-  EXPECT_EQ(length.next(10), 3U);
-  for (size_t pause : {1, 2, 4, 8, 16, 32, 32}) {
-    length.record(3, 0);
+  length.record(10, 6);
+  EXPECT_EQ(length.next(10), 6U);
+  for (size_t pause : {1, 2, 4, 8, 16, 32, 64, 64}) {
+    length.record(6, 0);
     for (size_t i = 0; i < pause; ++i) EXPECT_EQ(length.next(10), 0U) << pause;
     EXPECT_EQ(length.next(10), 1U) << pause;
   }
   length.record(1, 1);
   EXPECT_EQ(length.next(10), 2U);
+  length.record(2, 1);  // half is a success
+  EXPECT_EQ(length.next(10), 1U);
+  length.record(10, 4);  // the pause was 64, and is quartered twice and doubled
+  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(length.next(10), 0U) << i;
+  EXPECT_EQ(length.next(10), 4U);
+}
+
+TEST(DraftLength, ExpectsWhatEarlierDraftsKept) {
+  DraftLength length;
+  EXPECT_EQ(length.expected(), 4);
+  length.record(4, 0), length.record(1, 0), length.record(1, 0), length.record(1, 0);
+  EXPECT_EQ(length.expected(), 0.25);
+  for (int token = 0; token < 64; ++token) length.next(16);
+  EXPECT_EQ(length.expected(), 0.5) << "it grows by a 256th per token";
+  for (int token = 0; token < 1000; ++token) length.next(16);
+  EXPECT_EQ(length.expected(), 1);
+  length.record(8, 8);
+  EXPECT_EQ(length.expected(), 4.5);
 }
 
 TEST(DraftLength, PausesLaterWithPatience) {

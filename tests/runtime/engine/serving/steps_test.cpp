@@ -236,15 +236,22 @@ TEST(MixedSteps, ReadNoMoreOnACpuThanHasTheBitsOfEachAlone) {
 
 /// A device that captures runs sees few sizes, all of which were prepared.
 TEST(MixedSteps, HaveSizesThatWereRunBefore) {
-  for (const int64_t slots : {1, 3, 4, 29}) {
-    LateModel model(slots, 96, 200, 100, "sm_90");
-    ContinuousBatch batch(*model.session, {.most_waiting = 200, .prepares = true});
+  struct Case {
+    int64_t rows;
+    size_t slots, draft;
+  };
+  for (const Case& each : {Case{1, 1, 0}, Case{3, 3, 0}, Case{4, 4, 0}, Case{29, 29, 0}, Case{5, 1, 4},
+                           Case{30, 10, 2}, Case{40, 4, 9}}) {
+    LateModel model(each.rows, 96, 200, 100, "sm_90");
+    ContinuousBatch batch(*model.session,
+                          {.slots = each.slots, .most_waiting = 200, .prepares = true, .draft = each.draft});
     model.executor->synchronize();
     const std::set<std::pair<int64_t, int64_t>> prepared(model.executor->shapes.begin(),
                                                          model.executor->shapes.end());
     EXPECT_EQ(model.executor->read_tokens, 0U);
-    Crowd crowd(batch, 100, 5);
+    Crowd crowd(batch, 100, 5, repeat_tokens);
     expect_alone(crowd);
+    EXPECT_EQ(batch.counts().kept_draft_tokens > 0, each.draft > 0);
     for (const auto& shape : model.executor->shapes)
       EXPECT_TRUE(prepared.contains(shape)) << shape.first << " " << shape.second;
   }
