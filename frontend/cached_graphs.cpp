@@ -198,6 +198,18 @@ class CachedGraph : ModelGraph {
     give(port::rows, b_.graph.extent(batch_, DType::i32));
   }
 
+  /// Adds the entry that begins sentences while the beams of others run.
+  void add_begin_beams() {
+    const Symbols& symbols = b_.graph.module().symbols;
+    const int64_t slots = symbols.upper(batch_), capacity = symbols.upper(length_);
+    declare_states(b_, {{Extent::slots, slots}, {Extent::capacity, capacity}},
+                   {state::next_token, state::next_past, state::beam_sums, state::beam_rows});
+    Value* own = index_input(port::slots, sizes(1), slots, true);
+    Value* tokens = index_input(port::decoder_input_ids, sizes(1), spec_.vocab_size);
+    begin_beams(b_, own, tokens, decode_input(b_, port::sums, sizes(1)), capacity);
+    give(port::rows, b_.graph.extent(batch_, DType::i32));
+  }
+
   /// Adds the entry that copies the keys and values of whole pages to other pages.
   void add_copy_pages() {
     Value* from = index_input(port::from_pages, sizes(1), options_.cache_pages);
@@ -459,6 +471,7 @@ void add_cached_graphs(Module& module, const TransformerSpec& spec, const BuildO
       CachedGraph(module, spec, options, adapters, guided ? entry::next_beams_guided : entry::next_beams)
           .add_next_beams(guided);
     }
+    if (has_both(spec)) CachedGraph(module, spec, options, adapters, entry::begin_beams).add_begin_beams();
   }
   CachedGraph(module, spec, options, adapters, entry::reorder).add_reorder(false);
   if (has_both(spec)) CachedGraph(module, spec, options, adapters, entry::reorder_sources).add_reorder(true);

@@ -94,17 +94,11 @@ Value* of_beams(GraphBuilder& g, Value* candidates, Value* beam, const Dim& beam
   return g.reshape(g.slice(placed, 1, 0, beams), {sentences * beams});
 }
 
-/// One number of each row for each of its beams' sentences: of the first beam.
-Value* of_sentences(GraphBuilder& g, Value* rows, const Dim& sentences, const Dim& beams) {
-  Value* table = g.reshape(rows, {sentences, beams});
-  return g.reduce(ReduceOp::max, table, {1});
-}
-
-/// The host reads candidates at the place of their token.
-void show(GraphBuilder& g, const Candidates& found, Value* fault, Value* place) {
-  Value* runs = g.like(place, kCandidateRuns);
-  Value* at = within(g, g.sub(place, g.mul(g.div(place, runs), runs)), kCandidateRuns);
-  Value* rows = g.iota(place->type, 0);
+/// Stores the candidates where the host looks for those of this run: each sentence counts its runs.
+void show(BlockBuilder& b, const Candidates& found, Value* fault) {
+  GraphBuilder& g = b.graph;
+  Value* at = rows_of_state(b, state::candidate_places, found.sums->shape()[0], kCandidateRuns);
+  Value* rows = g.iota(at->type, 0);
   const auto put = [&](std::string_view state, Value* x) {
     const Dim sentences = x->shape()[0];
     g.update_at(state, g.reshape(x, {sentences, 1, x->shape()[1]}), {rows, at}, {0, 1});
@@ -112,6 +106,15 @@ void show(GraphBuilder& g, const Candidates& found, Value* fault, Value* place) 
   put(state::candidate_beams, found.beams);
   put(state::candidate_tokens, found.tokens);
   put(state::candidate_sums, with_fault(g, found.sums, fault));
+  Value* is_last = g.eq(at, g.like(at, kCandidateRuns - 1));
+  put_rows(g, state::candidate_places, g.select(is_last, g.like(at, 0), g.add(at, g.like(at, 1))));
+}
+
+/// Writes single elements of a state [slots].
+void put_elements(GraphBuilder& g, std::string_view state, Value* values, Value* slots) {
+  Value* all = g.state(state);
+  Value* placed = g.insert(with_ones(g, all), with_ones(g, values), {slots}, {0});
+  g.update(state, g.reshape(placed, all->shape()));
 }
 
 /// The slot of the beam that each row goes on from: its places lie wherever that one's do, and this run's in
@@ -127,8 +130,17 @@ Value* rows_of_parents(GraphBuilder& g, const TokenChoice& choice, Value* parent
 
 void declare_beam_states(BlockBuilder& b, int64_t slots, int64_t capacity) {
   declare_states(b, {{Extent::slots, slots}, {Extent::capacity, capacity}},
-                 {state::beam_sums, state::beam_rows, state::candidate_sums, state::candidate_beams,
-                  state::candidate_tokens});
+                 {state::beam_sums, state::beam_rows, state::candidate_places, state::candidate_sums,
+                  state::candidate_beams, state::candidate_tokens});
+}
+
+void begin_beams(BlockBuilder& b, Value* slots, Value* tokens, Value* sums, int64_t capacity) {
+  GraphBuilder& g = b.graph;
+  g.update_at(state::next_token, tokens, {slots}, {0});
+  put_elements(g, state::next_past, g.like(slots, 0), slots);
+  put_elements(g, state::beam_sums, sums, slots);
+  Value* own = g.broadcast(slots, {0}, {slots->shape()[0], capacity});
+  g.update_at(state::beam_rows, own, {slots}, {0});
 }
 
 Value* beam_rows(BlockBuilder& b, const TokenChoice& choice) {
@@ -165,7 +177,7 @@ NextBeams leave_beams(BlockBuilder& b, const Candidates& found, Value* faults, c
   GraphBuilder& g = b.graph;
   const Dim sentences = found.sums->shape()[0];
   Value* place = g.add(choice.past, g.like(choice.past, 1));
-  show(g, found, fault_of_sentence(g, faults, sentences, beams), of_sentences(g, place, sentences, beams));
+  show(b, found, fault_of_sentence(g, faults, sentences, beams));
   Value* beam = next_beam(g, found, ends, beams);
   put_rows(g, state::beam_sums, of_beams(g, behind_best(g, found.sums), beam, beams, kNever));
   Value* tokens = of_beams(g, found.tokens, beam, beams, 0);

@@ -43,6 +43,10 @@ void declare_token_states(BlockBuilder& b, int64_t slots, int64_t capacity);
 void begin_choice(BlockBuilder& b);
 /// Declares the additional states of a beam search (those named "beams.").
 void declare_beam_states(BlockBuilder& b, int64_t slots, int64_t capacity);
+/// Stores the states of rows that begin with one token each, which the next run reads. `slots`, i32[B]: the
+/// slot of each row; -1: it is padding. `tokens`, i32[B,1]. `sums`, f32[B]: see port::sums. `capacity`:
+/// tokens of a row of the states.
+void begin_beams(BlockBuilder& b, Value* slots, Value* tokens, Value* sums, int64_t capacity);
 /// Returns the first `rows` rows of an integer state [slots,...], with its elements clamped to [0, below).
 Value* rows_of_state(BlockBuilder& b, std::string_view name, const Dim& rows, int64_t below);
 

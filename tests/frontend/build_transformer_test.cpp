@@ -90,6 +90,21 @@ TEST(BuildTransformer, EntriesThatChooseComeTwice) {
   }
 }
 
+TEST(BuildTransformer, SentencesOfSourcesBeginAmongOthers) {
+  BuildOptions options{.bounds = {{{"B"}, 5}, {{"T"}, 33}}, .training = false, .caches = true};
+  options.has_sampler = true;
+  EXPECT_EQ(build_transformer(small_spec(), options)->find_graph("begin_beams"), nullptr);
+  const TransformerSpec both = small_spec(R"({"family": "bart", "encoder": {"layers": 1, "heads": 4},
+      "tokens": {"pad": 1, "decoder_start": 2}})");
+  const auto module = build_transformer(both, options);
+  verify_or_throw(*module);
+  const Graph& graph = graph_of(*module, "begin_beams");
+  EXPECT_EQ(str(graph.find_input("slots")->result()->type), "i32[B]");
+  EXPECT_EQ(str(graph.find_input("decoder_input_ids")->result()->type), "i32[B,1]");
+  EXPECT_EQ(str(graph.find_input("sums")->result()->type), "f32[B]");
+  EXPECT_EQ(module->find_state("beams.candidate_places")->shape, (Shape{5}));
+}
+
 TEST(BuildTransformer, OpsCarryTheNamesOfTheModel) {
   const auto module = build_transformer(small_spec(), {});
   const Graph& graph = graph_of(*module, "loss");

@@ -56,10 +56,13 @@ void plan_drafts(const ServeOptions& options, Served& served, CompileOptions& re
   served.batch.slots = static_cast<size_t>(add_draft_rows(served.model, result, options.draft.most_tokens()));
 }
 
-/// Removes the entries that sample: with caches in slots the host does so. Candidates for beam searches stay.
+/// Removes the entries that sample: with caches in slots the host does so. Candidates for beam searches stay,
+/// and so does the choice of beams if these can begin at any time.
 void leave_sampling_to_host(std::vector<std::string>& entries) {
-  for (const char* name : {entry::next, entry::next_beams, entry::next_guided, entry::next_beams_guided})
+  const bool begins_beams = std::ranges::count(entries, entry::begin_beams) > 0;
+  for (const char* name : {entry::next, entry::next_guided, entry::next_beams_guided})
     std::erase(entries, name);
+  if (!begins_beams) std::erase(entries, entry::next_beams);
 }
 
 CompileOptions compile_options(const ServeOptions& options, Served& served, const InferenceRanks* ranks,

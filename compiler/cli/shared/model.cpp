@@ -262,6 +262,7 @@ std::vector<std::string> cache_entries(bool reads_source, const CompileOptions& 
   if (chooses)
     entries.insert(entries.end(), {entry::next, entry::next_beams, entry::next_guided,
                                    entry::next_beams_guided, entry::decode_beams});
+  if (chooses && reads_source) entries.emplace_back(entry::begin_beams);
   return entries;
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/engine/generation/beam_candidates.h"
 #include "runtime/engine/generation/beam_search.h"
 #include "runtime/plan/decode_interface.h"
 #include "runtime/session/session.h"
@@ -29,25 +30,14 @@ class BeamLoop {
  private:
   struct Inputs;
   struct Steps;
-  void clear_candidates();
   void set_states(std::span<const Sentence> sentences, const GenerationOptions& options);
-
-  /// Returns whether the candidates of a sentence for the token at position `place` are available.
-  bool is_there(size_t sentence, size_t place) const;
-  /// Returns the candidates of a sentence for the token at position `place`, and clears their memory. `row`
-  /// is the number of the sentence.
-  std::vector<Continuation> take(const Sentence& sentence, size_t row, size_t place);
-  /// Offsets of the candidates' sums, one per sentence. To keep precision, the device stores each sum minus
-  /// the offset of its sentence.
-  std::vector<double> best_sums_;
+  /// Continues the search of a sentence by the candidates of a run, if the search is not done.
+  void take(const Sentence& sentence, size_t number, size_t run);
 
   Session& session_;
   size_t capacity_;
-  /// Candidates in memory that the device writes and the host reads and clears. Each array has the dims
-  /// [sentences, positions, candidates], with the best candidate first. There is room for the candidates of a
-  /// fixed number of positions; later positions reuse this room. A candidate is the beam that continues, its
-  /// next token, and the bits of the f32 sum of its log-probabilities.
-  volatile int32_t *beams_ = nullptr, *tokens_ = nullptr, *sums_ = nullptr;
+  BeamCandidates candidates_;
+  std::vector<double> offsets_;  // of the candidates' sums, by sentence
 };
 
 }  // namespace smelt

@@ -40,6 +40,7 @@ enum class LengthScore : uint8_t { power, gnmt, none };
 struct SequenceBias {
   std::vector<int32_t> tokens;
   double bias = 0;
+  bool operator==(const SequenceBias&) const = default;
 };
 
 /// Upper bounds of num_beams and num_return_sequences.

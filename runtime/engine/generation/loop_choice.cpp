@@ -121,6 +121,11 @@ std::string plain_choice_refuses(const GenerationOptions& options) {
   return options.num_beams == 1 ? plain_scores_refuse(options) : "num_beams";
 }
 
+std::string plain_search_refuses(const GenerationOptions& options, int64_t rows) {
+  const std::string both = beams_refuse(options, rows);
+  return both.empty() ? plain_beams_refuse(options) : both;
+}
+
 std::string guided_choice_refuses(const LongestText& room, const GenerationOptions& options,
                                   const LongestText& longest) {
   if (options.sliding_window) return "sliding_window";

@@ -32,6 +32,9 @@ bool is_taken(const char* entry, const std::string& refusal);
 /// Returns the reason why @next, or @next_pages for a paged KV cache, does not support the options; empty if
 /// it does.
 std::string plain_choice_refuses(const GenerationOptions& options);
+/// Returns the reason why @next_beams, in a plan of `rows` rows, does not support the options of a beam
+/// search; empty if it does.
+std::string plain_search_refuses(const GenerationOptions& options, int64_t rows);
 /// Returns the reason why @next_guided and @next_beams_guided do not support the options that change scores,
 /// or the lengths `longest`; empty if they do. `room`: the lengths that the plan's states can hold.
 std::string guided_choice_refuses(const LongestText& room, const GenerationOptions& options,

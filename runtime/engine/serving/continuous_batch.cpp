@@ -30,6 +30,12 @@ auto place_in(std::deque<Steps::Sequence>& waiting, int32_t priority) {
                                   [](const Steps::Sequence& each) { return each->request().priority; });
 }
 
+/// Returns the number of beams of a search whose beams the plan may choose; otherwise 0.
+int64_t plannable_beams(const Steps::Sequence& sequence) {
+  const RunningBeams* beams = sequence->beams();
+  return beams && beams->plan_may_choose() ? sequence->request().options.num_beams : 0;
+}
+
 RowAdapter row_adapter(const Request& request) {
   return request.adapter ? RowAdapter{request.adapter->slot, request.adapter->number} : RowAdapter();
 }
@@ -51,6 +57,8 @@ ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions&
       *rows_, options.ahead.value_or(works_apart ? 1 : 0), step_tokens,
       DraftSource{drafter_, options_.draft,
                   options_.most_drafted == 0 ? options_.slots : options_.most_drafted});
+  if (options_.plan_chooses && rows_->reads_sources() && PlannedBeams::suits(session))
+    make_planned_beams(options.ahead.value_or(works_apart ? 1 : 0));
   if (!options_.prepares) return;
   rows_->prepare();
   if (drafter_) drafter_->prepare();
@@ -64,6 +72,13 @@ void ContinuousBatch::make_drafter() {
   else
     drafter_ = std::make_shared<LookupDrafter>();
   counts_.cache_bytes += drafter_->cache_bytes();
+}
+
+void ContinuousBatch::make_planned_beams(size_t ahead) {
+  if (options_.together == 0)
+    options_.together = static_cast<size_t>(runs_ahead(session_.plan().target).together);
+  planned_ = std::make_unique<PlannedBeams>(session_, *rows_,
+                                            PlannedBeams::Limits{options_.slots, ahead, options_.together});
 }
 
 size_t ContinuousBatch::default_chunk() const {
@@ -138,8 +153,9 @@ void ContinuousBatch::require_room(size_t requests) const {
 }
 
 size_t ContinuousBatch::running_requests() const {
-  return static_cast<size_t>(
-      std::ranges::count_if(running_, [](const Sequence& sequence) { return sequence->is_request(); }));
+  const auto is_request = [](const Sequence& sequence) { return sequence->is_request(); };
+  return static_cast<size_t>(std::ranges::count_if(running_, is_request)) +
+         (planned_ ? planned_->running() : 0);
 }
 
 /// Returns the sequence of a request, which is the first row of its search if it has beams.
@@ -155,6 +171,8 @@ ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   if (rows_->choosing() && options_.plan_chooses && !sequence->beams() &&
       is_taken(entry::next_pages, ChoosingRows::refuses(sequence->request())))
     sequence->leave_choice_to_plan();
+  if (planned_ && sequence->beams() && is_taken(entry::next_beams, planned_->refuses(sequence->request())))
+    sequence->beams()->let_plan_choose();
   if (drafter_) sequence->set_draft_length(drafter_->first_length());
   known_.emplace(next_, sequence);
   if (sequence->ended())
@@ -197,9 +215,38 @@ void ContinuousBatch::admit_mixed() {
   for (const RowSource& source : sources) counts_.prompt_tokens += source.tokens.size();
 }
 
+/// Returns the number of beams of each request that runs or waits, if the plan may choose the beams of all of
+/// them, and all have the same number; otherwise 0.
+int64_t ContinuousBatch::planned_beams() const {
+  if (!planned_ || (running_.empty() && waiting_.empty())) return 0;
+  const int64_t beams = plannable_beams(running_.empty() ? waiting_.front() : running_.front());
+  const auto suits = [&](const Sequence& sequence) { return plannable_beams(sequence) == beams; };
+  return std::ranges::all_of(running_, suits) && std::ranges::all_of(waiting_, suits) ? beams : 0;
+}
+
+/// Lets searches begin whose beams the plan chooses: those that come next and have as many beams as the
+/// running ones. Sources are limited as in admit_mixed, by the tokens for all steps of a group.
+void ContinuousBatch::admit_planned() {
+  if (!planned_->starts()) return;
+  const int64_t beams = planned_->idle() ? planned_beams() : planned_->beams();
+  const size_t room = update_ ? 0 : planned_->free(beams);
+  std::vector<Sequence> fresh;
+  size_t tokens = 0;
+  while (fresh.size() < room && !waiting_.empty() && plannable_beams(waiting_.front()) == beams) {
+    const Request& next = waiting_.front()->request();
+    tokens += next.source.size();
+    if (!fresh.empty() && tokens > options_.chunk * options_.together) break;
+    counts_.prompt_tokens += next.source.size() + next.prompt.size();
+    fresh.push_back(next_to_begin());
+  }
+  if (!fresh.empty()) planned_->begin(fresh);
+}
+
 /// Lets waiting requests begin: if rows mix, each in a new last row; otherwise one in row 0, unless a prompt
-/// is being read there.
+/// is being read there. If the plan is to choose beams, requests begin when all others have ended.
 void ContinuousBatch::admit() {
+  if (planned_ && !planned_->idle()) return admit_planned();
+  if (planned_beams() > 0) return running_.empty() ? admit_planned() : void();
   if (mixes()) return admit_mixed();
   if (!has_room()) return;
   if (running_.empty()) {
@@ -213,13 +260,19 @@ void ContinuousBatch::admit() {
   begin(0);
 }
 
+/// Removes the next request from those that wait.
+ContinuousBatch::Sequence ContinuousBatch::next_to_begin() {
+  Sequence next = std::move(waiting_.front());
+  waiting_.pop_front();
+  next->begin();
+  next->set_weights_version(counts_.weights_version);
+  return next;
+}
+
 /// Begins the next request in a free row.
 void ContinuousBatch::begin(size_t row) {
-  running_[row] = waiting_.front();
-  waiting_.pop_front();
+  running_[row] = next_to_begin();
   RunningSequence& sequence = *running_[row];
-  sequence.begin();
-  sequence.set_weights_version(counts_.weights_version);
   sequence.hold(rows_->begin(row, sequence.prompt(), sequence.most_held(), sequence.most_rows(),
                              row_adapter(sequence.request())));
 }
@@ -229,6 +282,7 @@ bool ContinuousBatch::step() {
   ++counts_.steps;
   try {
     admit();
+    if (planned_ && !planned_->idle()) add(planned_->step());
     add(steps_->step(running_));
     read_chunk();
     continue_beams();
@@ -281,6 +335,7 @@ void ContinuousBatch::copy_rows(std::span<const RunningBeams::Copy> copies) {
 /// Removes ended sequences. One for which a step in progress still writes stays. Unless rows mix, a request
 /// that waits begins in row 0 where that is free.
 void ContinuousBatch::leave() {
+  if (planned_) planned_->leave([&](const RunningSequence& sequence) { count_end(sequence.finish()); });
   std::vector<size_t> free;
   for (size_t row = 0; row < running_.size(); ++row)
     if (running_[row]->ended() && !steps_->has(running_[row])) free.push_back(row);
@@ -310,13 +365,15 @@ void ContinuousBatch::close_up(std::span<const size_t> free) {
 }
 
 void ContinuousBatch::fail_all(const std::string& error) {
-  for (const Sequence& sequence : running_) {
+  std::vector<Sequence> failed = std::exchange(running_, {});
+  if (planned_) std::ranges::copy(planned_->sequences(), std::back_inserter(failed));
+  for (const Sequence& sequence : failed) {
     if (!sequence->ended()) sequence->end(Finish::failed, error);
     if (sequence->is_request()) count_end(sequence->finish());
   }
-  running_.clear();
   steps_->forget();
   rows_->forget();
+  if (planned_) planned_->forget();
   if (drafter_) drafter_->forget();
 }
 
@@ -353,7 +410,7 @@ void ContinuousBatch::cancel(Id id) {
 
 void ContinuousBatch::update_weights(WeightUpdate update) {
   check_weight_update(session_, update);
-  if (update.waits && !running_.empty()) {
+  if (update.waits && is_running()) {
     update_ = std::move(update);
     return;
   }
@@ -372,6 +429,7 @@ void ContinuousBatch::write_adapter(const ServedAdapter& adapter, const AdapterW
 void ContinuousBatch::finish_steps() {
   try {
     add(steps_->finish());
+    if (planned_) add(planned_->finish());
     leave();
   } catch (const Error& error) {
     fail_all(error.what());
@@ -379,7 +437,7 @@ void ContinuousBatch::finish_steps() {
 }
 
 void ContinuousBatch::apply_waiting_update() {
-  if (!update_ || !running_.empty()) return;
+  if (!update_ || is_running()) return;
   const WeightUpdate update = std::move(*update_);
   update_.reset();
   apply(update);
@@ -391,12 +449,16 @@ void ContinuousBatch::apply(const WeightUpdate& update) {
   counts_.weights_version = update.version.value_or(counts_.weights_version + 1);
   ++counts_.weight_updates;
   for (const Sequence& sequence : running_) sequence->set_weights_version(counts_.weights_version);
+  if (!planned_) return;
+  for (const Sequence& sequence : planned_->sequences())
+    sequence->set_weights_version(counts_.weights_version);
 }
 
 ContinuousBatchCounts ContinuousBatch::counts() const {
   ContinuousBatchCounts counts = counts_;
   counts.slots = options_.slots, counts.running = running_requests(), counts.waiting = waiting_.size();
   counts.used_slots = running_.size(), counts.pages = rows_->pages();
+  if (planned_) counts.used_slots += planned_->running() * static_cast<size_t>(planned_->beams());
   return counts;
 }
 

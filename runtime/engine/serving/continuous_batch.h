@@ -34,6 +34,11 @@
 // sequences continue other rows are copied from these: with slots by a run, and with pages by sharing the
 // full pages.
 //
+// If the plan is that of an encoder-decoder and has the entry @next_beams, it chooses the beams of all
+// running requests while each of these is a beam search that the entry supports, and all have the same number
+// of beams (planned_beams.h). A request of another kind begins when these have ended. From then on the host
+// chooses the beams of all searches, until neither a running nor a waiting request is of another kind.
+//
 // If caches are in pages, a request begins when all pages that it may need are available. Requests begin in
 // the order of their priorities, and those of one priority in the order of their arrival.
 #pragma once
@@ -46,6 +51,7 @@
 #include <vector>
 
 #include "runtime/engine/serving/cache_rows.h"
+#include "runtime/engine/serving/planned_beams.h"
 #include "runtime/engine/serving/request_batch.h"
 #include "runtime/engine/serving/running_beams.h"
 #include "runtime/engine/serving/running_sequence.h"
@@ -68,8 +74,11 @@ struct ContinuousBatchOptions {
   bool prepares = false;        // the constructor runs all sizes of runs (CacheRows::prepare)
   bool plan_chooses = true;     // the plan samples tokens if it can and supports the request's options
   /// Number of steps in progress while the host processes the results of an earlier step, if the plan samples
-  /// all tokens. Nothing: 1 on a GPU, 0 on a CPU.
+  /// all tokens or chooses all beams. Nothing: 1 on a GPU, 0 on a CPU.
   std::optional<size_t> ahead = {};
+  /// Most steps that are started together, if the plan chooses all beams. Requests begin before such a group
+  /// of steps. 0: 4 on a GPU, 1 on a CPU.
+  size_t together = 0;
   /// Most tokens of a draft (drafter.h) that a step reads after each text's last token. A step reads fewer if
   /// not enough rows of the plan are free or the run would have too many tokens. 0: no drafts. Requires that
   /// rows mix.
@@ -101,7 +110,7 @@ class ContinuousBatch : public RequestBatch {
   /// prompt, or of several if rows mix.
   bool step() override;
   /// A request keeps its slot after its end until the steps in progress have ended.
-  bool idle() const override { return waiting_.empty() && running_.empty(); }
+  bool idle() const override { return waiting_.empty() && !is_running(); }
   Progress poll(Id id) override;
   /// The memory of the request is freed now, or when the steps in progress that write to it have ended.
   void cancel(Id id) override;
@@ -123,19 +132,24 @@ class ContinuousBatch : public RequestBatch {
   using Sequence = Steps::Sequence;
   void check_beams(const Request& request) const;
   void make_drafter();
+  void make_planned_beams(size_t ahead);
   void check_length(const Request& request) const;
   size_t default_chunk() const;
   void admit();
   void admit_mixed();
+  void admit_planned();
+  int64_t planned_beams() const;
   bool mixes() const { return rows_->mixed_tokens() > 0; }
   void read_chunk();
   void leave();
   size_t running_requests() const;
+  bool is_running() const { return !running_.empty() || (planned_ && !planned_->idle()); }
   Sequence sequence_of(Request request) const;
   size_t free_slots() const;
   bool has_room(size_t leaving = 0) const;
   void continue_beams();
   void copy_rows(std::span<const RunningBeams::Copy> copies);
+  Sequence next_to_begin();
   void begin(size_t row);
   void close_up(std::span<const size_t> free);
   void fail_all(const std::string& error);
@@ -150,9 +164,10 @@ class ContinuousBatch : public RequestBatch {
   std::optional<AdapterStore> adapters_;  // nothing: the plan has no slots for adapters
   std::shared_ptr<Drafter> drafter_;      // null: no drafts
   std::unique_ptr<Steps> steps_;
+  std::unique_ptr<PlannedBeams> planned_;  // null: the host chooses all beams
   ContinuousBatchOptions options_;
   std::deque<Sequence> waiting_;
-  std::vector<Sequence> running_;       // by slot
+  std::vector<Sequence> running_;       // by slot; those of planned_ are not among them
   std::map<Id, Sequence> known_;        // all whose end has not been reported
   std::optional<WeightUpdate> update_;  // waits for running requests; requests do not begin before it
   Id next_ = 1;

@@ -54,6 +54,14 @@ size_t RunningBeams::take(const BeamRow& row, const RowCandidates& found) {
   return count_taken();
 }
 
+size_t RunningBeams::take(std::vector<Continuation> best) {
+  const size_t rows = search_.count_rows();
+  search_.only().take(std::move(best));
+  versions_.push_back(first_->weights_version());
+  if (search_.done()) finish();
+  return rows;
+}
+
 /// Chooses if all rows have given what the search needs of them. Returns the number of tokens chosen.
 size_t RunningBeams::count_taken() {
   if (++taken_ < active_.size()) return 0;

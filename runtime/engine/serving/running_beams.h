@@ -59,6 +59,14 @@ class RunningBeams : public std::enable_shared_from_this<RunningBeams> {
   /// Does the same with the candidates of the row. Requires: takes_candidates().
   size_t take(const BeamRow& row, const RowCandidates& found);
   bool takes_candidates() const { return takes_candidates_; }
+  /// Allows that the plan chooses the beams (planned_beams.h). The search then has one row object, and is
+  /// continued by the following functions alone.
+  void let_plan_choose() { plan_may_choose_ = true; }
+  bool plan_may_choose() const { return plan_may_choose_; }
+  /// Continues the search by one token with the continuations that the plan has found, of which it reads the
+  /// best kept(). Ends the request if the search has ended. Returns the number of tokens that were chosen.
+  size_t take(std::vector<Continuation> best);
+  size_t kept() const { return search_.only().kept(); }
   /// Returns whether the search has chosen since the last call of go_on().
   bool has_chosen() const { return has_chosen_; }
 
@@ -96,7 +104,7 @@ class RunningBeams : public std::enable_shared_from_this<RunningBeams> {
   Progress result_of(const Hypothesis& found) const;
 
   BeamGroups search_;
-  bool takes_candidates_;
+  bool takes_candidates_, plan_may_choose_ = false;
   BeamRow* first_ = nullptr;               // the batch owns the rows
   std::vector<BeamRow*> active_, idle_;    // active_: by running sequence of the search
   std::vector<float> logits_;              // of active_, [rows, vocabulary]

@@ -1,0 +1,216 @@
+#include "runtime/engine/serving/planned_beams.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/engine/generation/loop_choice.h"
+#include "runtime/engine/generation/prompt_lengths.h"
+#include "runtime/engine/generation/run_ahead.h"
+#include "runtime/engine/serving/running_beams.h"
+#include "runtime/plan/device_kind.h"
+
+namespace smelt {
+namespace {
+
+/// Position of a search that begins: the decoder's prompt is one token.
+constexpr LoopPlace kBegin = {.read = 1, .prompt_length = 1};
+
+void wait_for_all(Session& session) {
+  try {
+    session.synchronize();
+  } catch (const Error&) {  // of runs whose results are not needed
+  }
+}
+
+}  // namespace
+
+bool PlannedBeams::suits(const Session& session) {
+  return session.has_entry(entry::encode) && session.has_entry(entry::next_beams) &&
+         session.has_entry(entry::begin_beams);
+}
+
+/// Candidates of runs that are not taken stay in memory until later runs need it.
+PlannedBeams::PlannedBeams(Session& session, CacheRows& rows, Limits limits)
+    : session_(session),
+      rows_(rows),
+      limits_(limits),
+      pads_(device_kind(session.plan().target).captures_runs),
+      candidates_(session),
+      biases_(session, rows.slots(), rows.vocabulary()),
+      taken_runs_(rows.slots()) {
+  constexpr auto kRuns = static_cast<size_t>(kCandidateRuns);
+  limits_.ahead = std::min(limits_.ahead, kRuns - 1);
+  limits_.together = std::clamp<size_t>(limits_.together, 1, kRuns - limits_.ahead);
+  candidates_.clear(), biases_.clear();
+}
+
+PlannedBeams::~PlannedBeams() {
+  if (!under_way_.empty()) wait_for_all(session_);
+}
+
+std::string PlannedBeams::refuses(const Request& request) const {
+  if (request.prompt.size() != 1) return "a prompt of several tokens of the decoder";
+  if (request.adapter) return "an adapter";
+  return plain_search_refuses(request.options, static_cast<int64_t>(limits_.slots));
+}
+
+size_t PlannedBeams::running() const {
+  return searches_.size() - static_cast<size_t>(std::ranges::count(searches_, nullptr));
+}
+
+std::vector<PlannedBeams::Sequence> PlannedBeams::sequences() const {
+  std::vector<Sequence> all;
+  for (const SearchPointer& search : searches_)
+    if (search) all.push_back(search->sequence);
+  return all;
+}
+
+int64_t PlannedBeams::beams() const {
+  const auto found = std::ranges::find_if(searches_, [](const auto& search) { return search != nullptr; });
+  return found == searches_.end() ? 0 : (*found)->sequence->request().options.num_beams;
+}
+
+size_t PlannedBeams::free(int64_t beams) const {
+  if (const int64_t own = this->beams(); own > 0 && own != beams) return 0;
+  return limits_.slots / static_cast<size_t>(beams) - running();
+}
+
+size_t PlannedBeams::padded(size_t count, size_t most) const {
+  return pads_ ? padded_size(count, most) : count;
+}
+
+/// All searches have their numbers before the first run, so that none is lost if a run fails.
+void PlannedBeams::begin(std::span<const Sequence> sequences) {
+  const auto beams = static_cast<size_t>(sequences[0]->request().options.num_beams);
+  if (idle()) searches_.assign(limits_.slots / beams, nullptr);
+  inputs_.reset();
+  std::vector<RowSource> sources;
+  std::vector<size_t> numbers;
+  for (const Sequence& sequence : sequences) {
+    numbers.push_back(static_cast<size_t>(std::ranges::find(searches_, nullptr) - searches_.begin()));
+    sources.push_back({numbers.back(), sequence->request().source});
+    const int64_t tokens = sequence->request().options.max_new_tokens;
+    searches_[numbers.back()] = std::make_shared<Search>(Search{sequence, tokens});
+  }
+  for (const size_t number : numbers)
+    biases_.set(number * beams, beams, searches_[number]->sequence->request().options);
+  rows_.read_sources(sources);
+  begin_rows(numbers);
+}
+
+/// Runs the entry begin_beams. All beams of a search are the prompt, so only the first one has a finite sum.
+void PlannedBeams::begin_rows(std::span<const size_t> numbers) {
+  std::vector<int32_t> slots, tokens;
+  std::vector<float> sums;
+  for (const size_t number : numbers) {
+    const Request& request = searches_[number]->sequence->request();
+    const auto beams = static_cast<size_t>(request.options.num_beams);
+    for (size_t beam = 0; beam < beams; ++beam) {
+      slots.push_back(static_cast<int32_t>(number * beams + beam));
+      sums.push_back(beam == 0 ? 0 : -std::numeric_limits<float>::infinity());
+    }
+    tokens.resize(slots.size(), request.prompt[0]);
+  }
+  const size_t rows = padded(slots.size(), limits_.slots);
+  slots.resize(rows, -1), tokens.resize(rows, 0), sums.resize(rows, 0);
+  const auto count = static_cast<int64_t>(rows);
+  const InputTensor inputs[] = {port::slots.tensor({count}, slots.data()),
+                                port::decoder_input_ids.tensor({count, 1}, tokens.data()),
+                                port::sums.tensor({count}, sums.data())};
+  session_.repeat(entry::begin_beams, inputs, 1);
+}
+
+/// Numbers without a search have the default options.
+void PlannedBeams::prepare_inputs() {
+  static const GenerationOptions kNone;
+  const auto is_used = [](const SearchPointer& search) { return search != nullptr; };
+  const auto last = std::ranges::find_if(searches_.rbegin(), searches_.rend(), is_used);
+  run_searches_ = padded(static_cast<size_t>(searches_.rend() - last), searches_.size());
+  inputs_.emplace(beams());
+  for (size_t number = 0; number < run_searches_; ++number) {
+    const Search* search = searches_[number].get();
+    inputs_->add(kBegin, search ? search->sequence->request().options : kNone);
+  }
+}
+
+/// Returns the most runs that a search still needs.
+int64_t PlannedBeams::most_left() const {
+  int64_t most = 0;
+  for (const SearchPointer& search : searches_)
+    if (search && !search->sequence->ended()) most = std::max(most, search->left);
+  return most;
+}
+
+void PlannedBeams::start() {
+  while (starts()) {
+    const int64_t runs = std::min(static_cast<int64_t>(limits_.together), most_left());
+    if (runs == 0) return;
+    if (!inputs_) prepare_inputs();
+    session_.repeat(entry::next_beams, inputs_->tensors(), static_cast<int>(runs));
+    const auto end = searches_.begin() + static_cast<ptrdiff_t>(run_searches_);
+    for (int64_t run = 0; run < runs; ++run) under_way_.emplace_back(searches_.begin(), end);
+    for (const SearchPointer& search : searches_)
+      if (search) search->left -= std::min(search->left, runs);
+  }
+}
+
+/// A run leaves candidates for each number, also for those without a search.
+void PlannedBeams::take() {
+  const std::vector<SearchPointer> searches = std::move(under_way_.front());
+  under_way_.pop_front();
+  for (size_t number = 0; number < searches.size(); ++number) {
+    const size_t run = taken_runs_[number]++;
+    wait_for_result(session_, entry::next_beams, [&] { return candidates_.is_there(number, run); });
+    take(searches[number].get(), number, run);
+  }
+}
+
+void PlannedBeams::take(Search* search, size_t number, size_t run) {
+  if (!search || search->sequence->ended()) return candidates_.forget(number, run);
+  RunningBeams& beams = *search->sequence->beams();
+  try {
+    const size_t tokens = beams.take(candidates_.take(number, run, beams.kept(), search->offset));
+    taken_.tokens += tokens, taken_.by_plan += tokens;
+  } catch (const Error& error) {
+    if (error.status() != Status::numeric) throw;
+    search->sequence->end_failed(error);
+  }
+}
+
+Steps::Taken PlannedBeams::step() {
+  taken_ = {};
+  start();
+  if (!under_way_.empty()) take();
+  return taken_;
+}
+
+Steps::Taken PlannedBeams::finish() {
+  taken_ = {};
+  while (!under_way_.empty()) take();
+  return taken_;
+}
+
+void PlannedBeams::leave(const std::function<void(const RunningSequence&)>& on_end) {
+  for (SearchPointer& search : searches_) {
+    if (!search || !search->sequence->ended()) continue;
+    on_end(*search->sequence);
+    search.reset(), inputs_.reset();
+  }
+  if (!idle() || under_way_.empty()) return;
+  finish();
+  session_.synchronize();
+}
+
+void PlannedBeams::forget() {
+  searches_.clear(), under_way_.clear(), inputs_.reset();
+  taken_runs_.assign(taken_runs_.size(), 0);
+  wait_for_all(session_);
+  try {
+    candidates_.clear(), biases_.clear();
+  } catch (const Error&) {  // of a device that is lost, which the next run reports
+  }
+}
+
+}  // namespace smelt

@@ -1,0 +1,246 @@
+// Beam searches of an encoder-decoder in a continuous batch whose beams the plan chooses: each gives the ids
+// and scores that the host finds for its source alone, while others join, end, fail and are cancelled.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "compiler/driver/compile.h"
+#include "runtime/engine/generation/generator.h"
+#include "runtime/engine/serving/continuous_batch.h"
+#include "tests/runtime/temporary_directory.h"
+
+namespace smelt {
+namespace {
+
+constexpr int64_t kPlannedTokens = 25, kPlannedSource = 13, kPlannedWords = 43, kPlannedSlots = 12;
+
+#define SMELT_PLANNED_SIZES                                                             \
+  R"("vocab_size": 43, "hidden": 24, "max_positions": 48, "init": {"deviation": 0.3},)" \
+  R"("decoder": {"layers": 2, "heads": 4, "ffn": 33}, "encoder": {"layers": 2, "heads": 4, "ffn": 31}})"
+constexpr const char* kPlannedBart =
+    R"({"family": "bart", "tokens": {"pad": 1, "decoder_start": 2, "eos": [2]}, )" SMELT_PLANNED_SIZES;
+constexpr const char* kPlannedT5 =
+    R"({"family": "t5", "tokens": {"pad": 0, "decoder_start": 0, "eos": [1]}, )" SMELT_PLANNED_SIZES;
+
+std::unique_ptr<Session> planned_session(const char* spec, int64_t rows, bool has_sampler) {
+  CompileOptions options;
+  options.mode = Mode::infer;
+  options.build.bounds = {{{"B"}, rows}, {{"T"}, kPlannedTokens}, {{"S"}, kPlannedSource}};
+  options.build.caches = true, options.build.has_sampler = has_sampler;
+  const Description description{Description::Kind::spec, "spec.json", spec_from_json(spec), nullptr,
+                                Json::object(),          {}};
+  auto session = std::make_unique<Session>(std::make_shared<const Plan>(compile(description, options).plan),
+                                           SessionOptions{.threads = 1, .poison = true});
+  session->initialize(5);
+  return session;
+}
+
+/// Random searches, most of which the plan supports.
+class PlannedRequests {
+ public:
+  explicit PlannedRequests(int64_t others) : others_(others) {}
+
+  /// Returns a request. One of `others` is a search that the plan does not support, has another number of
+  /// beams, or is no search; 0: none is.
+  Request next() {
+    Request request{.prompt = {0}, .source = tokens(1 + number(kPlannedSource)), .options = {}};
+    GenerationOptions& options = request.options;
+    options.max_new_tokens = 1 + number(kPlannedTokens);
+    options.num_beams = 4, options.num_return_sequences = 1 + number(4);
+    options.length_penalty = 0.5 * static_cast<double>(number(4));
+    options.early_stopping = static_cast<EarlyStopping>(number(3));
+    if (number(2) == 0) options.eos_token_id = {5, 6, 7};
+    change_scores(options);
+    if (others_ > 0 && number(others_) == 0) be_another(options);
+    return request;
+  }
+  int64_t number(int64_t below) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(below)); }
+
+ private:
+  void change_scores(GenerationOptions& options) {
+    if (number(4) == 0) options.min_new_tokens = number(6);
+    if (number(4) == 0) options.bad_words_ids = {{9}, {10}};
+    if (number(5) == 0) options.suppress_tokens = {11, 12}, options.begin_suppress_tokens = {13};
+    if (number(5) == 0) options.sequence_bias = {{{14}, 1.5}};
+    if (number(6) == 0) options.forced_bos_token_id = 17;
+    if (number(6) == 0) options.forced_eos_token_id = {5};
+  }
+  void be_another(GenerationOptions& options) {
+    const int64_t kind = number(3);
+    if (kind == 0) options.no_repeat_ngram_size = 2;
+    if (kind == 1) options.num_beams = 2, options.num_return_sequences = 1;
+    if (kind == 2) options.want_one_sequence();
+  }
+  std::vector<int32_t> tokens(int64_t count) {
+    std::vector<int32_t> result;
+    while (std::ssize(result) < count) result.push_back(static_cast<int32_t>(number(kPlannedWords)));
+    return result;
+  }
+  int64_t others_;
+  std::mt19937 random_{11};
+};
+
+/// Adds what is new. Returns whether the request has ended.
+bool add_news(Progress fresh, Progress& all) {
+  all.tokens.insert(all.tokens.end(), fresh.tokens.begin(), fresh.tokens.end());
+  all.beams = std::move(fresh.beams), all.finish = fresh.finish, all.error = fresh.error;
+  return fresh.finish != Finish::none;
+}
+
+/// Requests that were submitted at random times, and what each got. Some are cancelled.
+struct PlannedCrowd {
+  std::vector<Request> requests;
+  std::vector<Progress> found;
+
+  PlannedCrowd(ContinuousBatch& batch, size_t count, int64_t others) : found(count) {
+    PlannedRequests source(others);
+    std::map<ContinuousBatch::Id, size_t> live;
+    while (requests.size() < count || !live.empty()) {
+      for (int64_t i = source.number(3); i-- > 0 && requests.size() < count;) {
+        requests.push_back(source.next());
+        live.emplace(batch.submit(requests.back()), requests.size() - 1);
+      }
+      if (source.number(20) == 0 && !live.empty()) batch.cancel(live.begin()->first);
+      batch.step();
+      std::erase_if(live,
+                    [&](const auto& each) { return add_news(batch.poll(each.first), found[each.second]); });
+    }
+  }
+};
+
+std::vector<int32_t> planned_ids(const std::vector<NewToken>& tokens) {
+  std::vector<int32_t> ids;
+  for (const NewToken& token : tokens) ids.push_back(token.id);
+  return ids;
+}
+
+void expect_as_alone(Generator& generator, const Request& request, const Progress& found) {
+  if (found.finish == Finish::cancelled) return;
+  ASSERT_NE(found.finish, Finish::failed) << found.error;
+  if (request.options.num_beams == 1) {
+    EXPECT_EQ(planned_ids(found.tokens), generator.generate({&request.source, 1}, request.options)[0]);
+    return;
+  }
+  const auto expected = generator.search({&request.source, 1}, request.options)[0];
+  ASSERT_EQ(found.beams.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(planned_ids(found.beams[i].tokens), expected[i].tokens) << i;
+    EXPECT_NEAR(*found.beams[i].score, expected[i].score, 1e-5 + 1e-6 * std::abs(expected[i].score)) << i;
+  }
+}
+
+struct PlannedCase {
+  const char* name;
+  const char* spec;
+  size_t ahead = 0, together = 1;
+  int64_t others = 0;
+};
+void PrintTo(const PlannedCase& c, std::ostream* out) { *out << c.name; }
+
+class PlannedBeamsOfABatch : public ::testing::TestWithParam<PlannedCase> {};
+
+TEST_P(PlannedBeamsOfABatch, GiveWhatTheHostFindsForEachAlone) {
+  constexpr size_t kCount = 70;
+  const PlannedCase& each = GetParam();
+  const auto session = planned_session(each.spec, kPlannedSlots, true),
+             alone = planned_session(each.spec, 4, false);
+  ContinuousBatch batch(*session, {.most_waiting = 80, .ahead = each.ahead, .together = each.together});
+  const PlannedCrowd crowd(batch, kCount, each.others);
+  const ContinuousBatchCounts counts = batch.counts();
+  EXPECT_EQ(counts.ended + counts.cancelled, kCount);
+  EXPECT_GT(counts.cancelled, 0U);
+  EXPECT_EQ(counts.used_slots, 0U);
+  EXPECT_GT(counts.plan_tokens, 0U);
+  EXPECT_EQ(counts.plan_tokens < counts.new_tokens, each.others > 0);
+  Generator generator(*alone);
+  for (size_t i = 0; i < kCount; ++i) {
+    SCOPED_TRACE(i);
+    expect_as_alone(generator, crowd.requests[i], crowd.found[i]);
+  }
+}
+
+constexpr PlannedCase kPlannedCases[] = {{"bart", kPlannedBart},
+                                         {"bart_ahead", kPlannedBart, 1, 1},
+                                         {"bart_together", kPlannedBart, 0, 4},
+                                         {"t5_as_on_a_gpu", kPlannedT5, 1, 4},
+                                         {"t5_far_ahead", kPlannedT5, 7, 20},
+                                         {"bart_and_others", kPlannedBart, 0, 1, 16},
+                                         {"t5_and_others_ahead", kPlannedT5, 1, 3, 20}};
+INSTANTIATE_TEST_SUITE_P(Families, PlannedBeamsOfABatch, ::testing::ValuesIn(kPlannedCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+Request planned_request(int64_t tokens) {
+  Request request{.prompt = {0}, .source = {3, 4, 9}, .options = {}};
+  request.options.num_beams = 3, request.options.max_new_tokens = tokens;
+  return request;
+}
+
+/// A group of steps ends before the weights change.
+TEST(PlannedBeamsOfUpdates, GoOnWithNewWeights) {
+  const auto session = planned_session(kPlannedBart, 6, true), other = planned_session(kPlannedBart, 6, true);
+  ContinuousBatch batch(*session, {.ahead = 1, .together = 2});
+  const ContinuousBatch::Id first = batch.submit(planned_request(6));
+  batch.step();
+  batch.update_weights({.weights = copied_weights(*other), .version = 7});
+  const ContinuousBatch::Id second = batch.submit(planned_request(3));
+  batch.step();
+  batch.update_weights({.weights = copied_weights(*other), .version = 9, .waits = true});
+  EXPECT_TRUE(batch.update_waits());
+  while (batch.step()) continue;
+  EXPECT_EQ(batch.counts().weights_version, 9U);
+  std::vector<uint64_t> versions;
+  const Progress found = batch.poll(first);
+  for (const NewToken& token : found.beams.at(0).tokens) versions.push_back(token.weights_version);
+  EXPECT_EQ(versions, (std::vector<uint64_t>{0, 0, 7, 7, 7, 7}));
+  EXPECT_EQ(batch.poll(second).beams.at(0).tokens.at(0).weights_version, 7U);
+}
+
+/// Makes all logits NaN, and no keys and values.
+void break_logits(Session& session) {
+  for (const State& state : session.plan().states)
+    for (const Segment& segment : state.segments)
+      if (segment.name.ends_with("decoder.layers.1.final_layer_norm.weight")) {
+        std::ranges::fill(session.segment(state.name, segment.name), std::numeric_limits<float>::quiet_NaN());
+        return;
+      }
+  FAIL() << "no weights of the decoder's last normalization";
+}
+
+/// A search of which no token can be chosen fails alone, and its rows have no effect on later ones.
+TEST(PlannedBeamsOfUpdates, FailWithWeightsThatAreNaN) {
+  const auto session = planned_session(kPlannedBart, 6, true), good = planned_session(kPlannedBart, 6, true),
+             bad = planned_session(kPlannedBart, 6, true);
+  break_logits(*bad);
+  ContinuousBatch batch(*session, {.ahead = 1, .together = 3});
+  const ContinuousBatch::Id before = batch.submit(planned_request(5));
+  while (batch.step()) continue;
+  batch.update_weights({.weights = copied_weights(*bad)});
+  const ContinuousBatch::Id failed = batch.submit(planned_request(5));
+  while (batch.step()) continue;
+  const std::string error = batch.poll(failed).error;
+  EXPECT_HAS(error, "NaN: no token can be chosen");
+  batch.update_weights({.weights = copied_weights(*good)});
+  const ContinuousBatch::Id after = batch.submit(planned_request(5));
+  while (batch.step()) continue;
+  const Progress found = batch.poll(after);
+  ASSERT_EQ(found.beams.size(), 1U) << found.error;
+  EXPECT_EQ(planned_ids(found.beams[0].tokens), planned_ids(batch.poll(before).beams.at(0).tokens));
+  EXPECT_EQ(batch.counts().failed, 1U);
+}
+
+/// More beams than half of the slots leave room for one search; a batch may end while runs are in progress.
+TEST(PlannedBeamsOfSlots, WaitForTheirRows) {
+  const auto session = planned_session(kPlannedT5, 5, true);
+  ContinuousBatch batch(*session, {.ahead = 1, .together = 2});
+  for (int i = 0; i < 2; ++i) batch.submit(planned_request(8));
+  batch.step();
+  EXPECT_EQ(batch.counts().running, 1U);
+  EXPECT_EQ(batch.counts().waiting, 1U);
+  EXPECT_EQ(batch.counts().used_slots, 3U);
+}
+
+}  // namespace
+}  // namespace smelt
