@@ -84,7 +84,8 @@ size_t PlannedBeams::padded(size_t count, size_t most) const {
 /// All searches have their numbers before the first run, so that none is lost if a run fails.
 void PlannedBeams::begin(std::span<const Sequence> sequences) {
   const auto beams = static_cast<size_t>(sequences[0]->request().options.num_beams);
-  if (idle()) searches_.assign(limits_.slots / beams, nullptr);
+  const bool was_idle = idle();
+  if (was_idle) searches_.assign(limits_.slots / beams, nullptr);
   inputs_.reset();
   std::vector<RowSource> sources;
   std::vector<size_t> numbers;
@@ -94,10 +95,18 @@ void PlannedBeams::begin(std::span<const Sequence> sequences) {
     const int64_t tokens = sequence->request().options.max_new_tokens;
     searches_[numbers.back()] = std::make_shared<Search>(Search{sequence, tokens});
   }
+  if (was_idle) end_runs();
   for (const size_t number : numbers)
     biases_.set(number * beams, beams, searches_[number]->sequence->request().options);
   rows_.read_sources(sources);
   begin_rows(numbers);
+}
+
+/// Takes runs that are in progress after all of their searches have ended.
+void PlannedBeams::end_runs() {
+  if (under_way_.empty()) return;
+  finish();
+  session_.synchronize();
 }
 
 /// Runs the entry begin_beams. All beams of a search are the prompt, so only the first one has a finite sum.
@@ -144,7 +153,7 @@ int64_t PlannedBeams::most_left() const {
 }
 
 void PlannedBeams::start() {
-  while (starts()) {
+  while (under_way_.size() <= limits_.ahead) {
     const int64_t runs = std::min(static_cast<int64_t>(limits_.together), most_left());
     if (runs == 0) return;
     if (!inputs_) prepare_inputs();
@@ -198,9 +207,6 @@ void PlannedBeams::leave(const std::function<void(const RunningSequence&)>& on_e
     on_end(*search->sequence);
     search.reset(), inputs_.reset();
   }
-  if (!idle() || under_way_.empty()) return;
-  finish();
-  session_.synchronize();
 }
 
 void PlannedBeams::forget() {

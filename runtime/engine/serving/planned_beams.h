@@ -62,19 +62,19 @@ class PlannedBeams {
   size_t free(
       int64_t beams) const;  // searches of this many beams that may begin in addition to the present ones
   /// Returns whether step() will start runs, so that searches may begin now.
-  bool starts() const { return under_way_.size() <= limits_.ahead; }
+  bool starts() const { return idle() || under_way_.size() <= limits_.ahead; }
   /// Returns the first rows of all searches, which represent their requests.
   std::vector<Sequence> sequences() const;
 
   /// Begins searches, represented by their first rows: encodes their sources and sets the states of their
-  /// rows. Requires: starts(); the searches have the same number of beams, and free() has room for them.
+  /// rows. If there was no search, throws the Error of a run that was in progress. Requires: starts(); the
+  /// searches have the same number of beams, and free() has room for them.
   void begin(std::span<const Sequence> sequences);
   /// Starts runs if they are due, and takes the candidates of the first run in progress. Returns the counts.
   Steps::Taken step();
   /// Takes the candidates of all runs in progress, and starts none. Returns the counts.
   Steps::Taken finish();
-  /// Removes the searches that have ended, and calls `on_end` with the first row of each. If none is left,
-  /// waits for the runs in progress, and throws their Error.
+  /// Removes the searches that have ended, and calls `on_end` with the first row of each.
   void leave(const std::function<void(const RunningSequence&)>& on_end);
   /// Removes all searches without taking their candidates, after a failure of the whole batch.
   void forget();
@@ -87,6 +87,7 @@ class PlannedBeams {
   };
   using SearchPointer = std::shared_ptr<Search>;
 
+  void end_runs();
   void begin_rows(std::span<const size_t> numbers);
   size_t padded(size_t count, size_t most) const;
   void prepare_inputs();

@@ -13,7 +13,7 @@ SlotBiases::Source::Source(const GenerationOptions& options) {
 }
 
 SlotBiases::SlotBiases(Session& session, size_t slots, int64_t vocabulary)
-    : session_(session), sources_(slots, Source({})), biases_(static_cast<size_t>(vocabulary)) {}
+    : session_(session), vocabulary_(static_cast<size_t>(vocabulary)), sources_(slots, Source({})) {}
 
 void SlotBiases::clear() {
   session_.clear_state(state::next_bias);
@@ -24,10 +24,10 @@ void SlotBiases::set(size_t first, size_t count, const GenerationOptions& option
   const Source source(options);
   const auto slots = std::span(sources_).subspan(first, count);
   if (std::ranges::count(slots, source) == std::ssize(slots)) return;
-  std::ranges::fill(biases_, 0.0F);
-  add_biases(options, biases_);
-  for (size_t slot = first; slot < first + count; ++slot)
-    session_.write_elements(state::next_bias, static_cast<int64_t>(slot * biases_.size()), biases_);
+  std::vector<float> biases(count * vocabulary_);
+  for (size_t slot = 0; slot < count; ++slot)
+    add_biases(options, std::span(biases).subspan(slot * vocabulary_, vocabulary_));
+  session_.write_elements(state::next_bias, static_cast<int64_t>(first * vocabulary_), biases);
   std::ranges::fill(slots, source);
 }
 

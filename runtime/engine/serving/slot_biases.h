@@ -34,8 +34,8 @@ class SlotBiases {
   };
 
   Session& session_;
+  size_t vocabulary_;
   std::vector<Source> sources_;  // by slot
-  std::vector<float> biases_;    // of one slot
 };
 
 }  // namespace smelt
