@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <random>
@@ -25,15 +26,17 @@ constexpr const char* kPlannedBart =
 constexpr const char* kPlannedT5 =
     R"({"family": "t5", "tokens": {"pad": 0, "decoder_start": 0, "eos": [1]}, )" SMELT_PLANNED_SIZES;
 
-std::unique_ptr<Session> planned_session(const char* spec, int64_t rows, bool has_sampler) {
+std::unique_ptr<Session> planned_session(const char* spec, int64_t rows, bool has_sampler,
+                                         const std::function<void(const StepDone&)>& after_step = {}) {
   CompileOptions options;
   options.mode = Mode::infer;
   options.build.bounds = {{{"B"}, rows}, {{"T"}, kPlannedTokens}, {{"S"}, kPlannedSource}};
   options.build.caches = true, options.build.has_sampler = has_sampler;
   const Description description{Description::Kind::spec, "spec.json", spec_from_json(spec), nullptr,
                                 Json::object(),          {}};
+  const SessionOptions session_options{.threads = 1, .poison = true, .after_step = after_step};
   auto session = std::make_unique<Session>(std::make_shared<const Plan>(compile(description, options).plan),
-                                           SessionOptions{.threads = 1, .poison = true});
+                                           session_options);
   session->initialize(5);
   return session;
 }
@@ -229,6 +232,33 @@ TEST(PlannedBeamsOfUpdates, FailWithWeightsThatAreNaN) {
   ASSERT_EQ(found.beams.size(), 1U) << found.error;
   EXPECT_EQ(planned_ids(found.beams[0].tokens), planned_ids(batch.poll(before).beams.at(0).tokens));
   EXPECT_EQ(batch.counts().failed, 1U);
+}
+
+/// A run that fails ends all searches; later ones find the states as if there had been none.
+TEST(PlannedBeamsOfUpdates, EndWithARunThatFails) {
+  bool fails = false;
+  const auto session = planned_session(kPlannedBart, 6, true, [&](const StepDone&) {
+    if (fails) fail("the device is away");
+  });
+  ContinuousBatch batch(*session, {.ahead = 1, .together = 3});
+  const ContinuousBatch::Id before = batch.submit(planned_request(7));
+  while (batch.step()) continue;
+  const ContinuousBatch::Id failed[] = {batch.submit(planned_request(7)), batch.submit(planned_request(9))};
+  for (int i = 0; i < 2; ++i) batch.step();
+  fails = true;
+  for (int i = 0; i < 2; ++i) batch.step();
+  fails = false;
+  for (const ContinuousBatch::Id id : failed) {
+    const Progress found = batch.poll(id);
+    EXPECT_EQ(found.finish, Finish::failed);
+    EXPECT_HAS(found.error, "the device is away");
+  }
+  EXPECT_TRUE(batch.idle());
+  const ContinuousBatch::Id after = batch.submit(planned_request(7));
+  while (batch.step()) continue;
+  const Progress found = batch.poll(after);
+  ASSERT_EQ(found.beams.size(), 1U) << found.error;
+  EXPECT_EQ(planned_ids(found.beams[0].tokens), planned_ids(batch.poll(before).beams.at(0).tokens));
 }
 
 /// More beams than half of the slots leave room for one search; a batch may end while runs are in progress.
