@@ -41,6 +41,17 @@ std::unique_ptr<Session> planned_session(const char* spec, int64_t rows, bool ha
   return session;
 }
 
+/// Returns the session of a plan that is run as one for a GPU: runs are padded to a few sizes, sources share
+/// runs, and groups of runs are started ahead of the host.
+std::unique_ptr<Session> session_as_of_a_gpu(const char* spec, int64_t rows) {
+  const std::shared_ptr<const Plan> plan = planned_session(spec, rows, true)->shared_plan();
+  auto renamed = std::make_shared<Plan>(*plan);
+  renamed->target = "sm_90";
+  auto session = std::make_unique<Session>(renamed, make_executor(plan, {.threads = 1, .poison = true}));
+  session->initialize(5);
+  return session;
+}
+
 /// Random searches, most of which the plan supports.
 class PlannedRequests {
  public:
@@ -140,6 +151,7 @@ struct PlannedCase {
   const char* spec;
   size_t ahead = 0, together = 1;
   int64_t others = 0;
+  bool as_of_a_gpu = false;
 };
 void PrintTo(const PlannedCase& c, std::ostream* out) { *out << c.name; }
 
@@ -148,7 +160,8 @@ class PlannedBeamsOfABatch : public ::testing::TestWithParam<PlannedCase> {};
 TEST_P(PlannedBeamsOfABatch, GiveWhatTheHostFindsForEachAlone) {
   constexpr size_t kCount = 70;
   const PlannedCase& each = GetParam();
-  const auto session = planned_session(each.spec, kPlannedSlots, true),
+  const auto session = each.as_of_a_gpu ? session_as_of_a_gpu(each.spec, kPlannedSlots)
+                                        : planned_session(each.spec, kPlannedSlots, true),
              alone = planned_session(each.spec, 4, false);
   ContinuousBatch batch(*session, {.most_waiting = 80, .ahead = each.ahead, .together = each.together});
   const PlannedCrowd crowd(batch, kCount, each.others);
@@ -168,7 +181,8 @@ TEST_P(PlannedBeamsOfABatch, GiveWhatTheHostFindsForEachAlone) {
 constexpr PlannedCase kPlannedCases[] = {{"bart", kPlannedBart},
                                          {"bart_ahead", kPlannedBart, 1, 1},
                                          {"bart_together", kPlannedBart, 0, 4},
-                                         {"t5_as_on_a_gpu", kPlannedT5, 1, 4},
+                                         {"t5_as_on_a_gpu", kPlannedT5, 1, 4, 0, true},
+                                         {"bart_and_others_as_on_a_gpu", kPlannedBart, 1, 4, 20, true},
                                          {"t5_far_ahead", kPlannedT5, 7, 20},
                                          {"bart_and_others", kPlannedBart, 0, 1, 16},
                                          {"t5_and_others_ahead", kPlannedT5, 1, 3, 20}};
