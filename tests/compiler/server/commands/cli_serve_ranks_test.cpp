@@ -68,6 +68,38 @@ TEST_F(ServerOfRanks, GivesWhatOneGives) {
   }
 }
 
+/// The plan chooses the beams of an encoder-decoder at each rank, while searches begin and end.
+TEST_F(ServerOfRanks, ChoosesTheSameBeamsAtAllRanks) {
+  spill(path("searches.json"), R"({"family": "t5", "vocab_size": 256, "hidden": 16, "tokenizer": "bytes",
+      "init": {"deviation": 0.3}, "tokens": {"pad": 0, "decoder_start": 0, "eos": [1]},
+      "encoder": {"layers": 1, "heads": 4, "ffn": 32}, "decoder": {"layers": 1, "heads": 4, "ffn": 32}})");
+  const auto ids_of = [&](int ranks) {
+    use_ranks(ranks);
+    start(path("searches.json").string(), {"--from-scratch", "--seed", "3", "--threads", "1", "--sampler",
+                                           "--slots", "7", "--max", "T=24,S=16"});
+    std::vector<std::future<Json>> replies;
+    for (int i = 0; i < 7; ++i)
+      replies.push_back(std::async(std::launch::async, [&, i] {
+        return completion({{"prompt", {3 + i, 7, 9 + i}},
+                           {"max_tokens", 6 + 2 * i},
+                           {"use_beam_search", true},
+                           {"beam_width", 3},
+                           {"n", 2}});
+      }));
+    std::vector<Json> ids;
+    for (std::future<Json>& reply : replies) {
+      const Json choices = reply.get()["choices"];
+      for (const Json& choice : choices) ids.push_back(choice["token_ids"]);
+    }
+    EXPECT_EQ(metric("plan_tokens_total"), metric("new_tokens_total"));
+    EXPECT_EQ(end(SIGINT), 0) << slurp(path("err.txt"));
+    return ids;
+  };
+  const std::vector<Json> one = ids_of(1);
+  EXPECT_EQ(one.size(), 14U);
+  EXPECT_EQ(ids_of(2), one);
+}
+
 TEST_F(ServerOfRanks, ALostRankEndsAll) {
   start_small(2);
   const std::vector<pid_t> ranks = this->ranks();
