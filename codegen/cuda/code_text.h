@@ -8,6 +8,11 @@
 
 namespace smelt {
 
+/// Returns the step of a loop: ++i, or i += 4.
+inline std::string step_text(const char* variable, int64_t step) {
+  return step == 1 ? fmt::format("++{}", variable) : fmt::format("{} += {}", variable, step);
+}
+
 /// Text to which lines of code are appended.
 class CodeText {
  public:
@@ -28,6 +33,13 @@ class CodeText {
     --depth_;
     text_ += std::string(2 * depth_, ' ') + "}\n";
   }
+  /// Appends a statement that runs only if `condition` holds; "": always.
+  void line_if(const std::string& condition, const std::string& statement) {
+    if (condition.empty()) return line("{}", statement);
+    open("if ({})", condition);
+    line("{}", statement);
+    close();
+  }
   /// Opens a loop over 0 ... count - 1 that the compiler unrolls completely.
   void open_unrolled(const std::string& variable, int64_t count) {
     pragma_unroll();
@@ -35,6 +47,7 @@ class CodeText {
   }
   /// Appends "#pragma unroll", not indented.
   void pragma_unroll() { text_ += "#pragma unroll\n"; }
+  void pragma_unroll(int64_t times) { text_ += fmt::format("#pragma unroll {}\n", times); }
   const std::string& text() const { return text_; }
   /// Indents the following lines by two more spaces, without opening a block.
   void indent() { ++depth_; }

@@ -10,13 +10,6 @@ namespace {
 
 using ReductionKind = ReductionStep::Kind;
 
-/// Returns the text as an operand, in parentheses where needed.
-std::string nested(const std::string& text) {
-  const bool simple =
-      std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
-  return simple ? text : "(" + text + ")";
-}
-
 }  // namespace
 
 CudaReduction::CudaReduction(ReduceOp op, DType element, bool fast, bool own_forms)
@@ -59,8 +52,7 @@ CudaValue CudaReduction::leaf(const ReductionStep& step, const Leaves& leaves) c
 
 CudaReduction::State CudaReduction::expressions(const ReductionFunction& function,
                                                 const Leaves& leaves) const {
-  const auto apply = [&](ScalarOp op, std::vector<CudaValue> operands) {
-    for (CudaValue& operand : operands) operand.text = nested(operand.text);
+  const auto apply = [&](ScalarOp op, const std::vector<CudaValue>& operands) {
     return cuda_apply(op, operands, fast_);
   };
   State texts;
@@ -77,36 +69,33 @@ CudaReduction::State CudaReduction::lift(const std::string& x, const std::string
 }
 
 /// Every operation gets a name, since several results may want it.
-std::string CudaReduction::combine(const State& to, const State& other) const {
+void CudaReduction::combine(CodeText& out, const State& to, const State& other) const {
   if (own_forms_ && !row_.cuda_combine.empty()) {
     State operands = to;
-    operands.insert(operands.end(), other.begin(), other.end());
-    return filled(row_.cuda_combine, operands);
+    for (const std::string& scalar : other) operands.push_back(operand_text(scalar));
+    return out.line("{}", filled(row_.cuda_combine, operands));
   }
-  std::string text = "{ ";
+  out.open("");
   const Leaves leaves{.left = &to, .right = &other};
   int names = 0;
-  const auto named = [&](ScalarOp op, std::vector<CudaValue> operands) {
-    for (CudaValue& operand : operands) operand.text = nested(operand.text);
-    CudaValue value = cuda_apply(op, operands, fast_);
+  const auto named = [&](ScalarOp op, const std::vector<CudaValue>& operands) {
+    const CudaValue value = cuda_apply(op, operands, fast_);
     std::string name = fmt::format("part{}", names++);
-    text += fmt::format("const {} {} = {}; ", cuda_type(value.kind), name, value.text);
+    out.line("const {} {} = {};", cuda_type(value.kind), name, value.text);
     return CudaValue{std::move(name), value.kind};
   };
   const auto results = translate<CudaValue>(
       code_.combine, [&](const ReductionStep& step) { return leaf(step, leaves); }, named);
   // All are read before any changes.
   for (size_t i = 0; i < to.size(); ++i)
-    text += fmt::format("const {} next{} = {}; ", cuda_type(kind(i)), i, coerce(results[i], kind(i)));
-  for (size_t i = 0; i < to.size(); ++i) text += fmt::format("{} = next{}; ", to[i], i);
-  return text + "}";
+    out.line("const {} next{} = {};", cuda_type(kind(i)), i, coerce(results[i], kind(i)));
+  for (size_t i = 0; i < to.size(); ++i) out.line("{} = next{};", to[i], i);
+  out.close();
 }
 
 std::string CudaReduction::finish(const State& state, size_t result) const {
   if (own_forms_ && !row_.cuda_finish[result].empty()) return filled(row_.cuda_finish[result], state);
-  const ReductionFunction& function = code_.finish[result];
-  const std::string text = expressions(function, {.left = &state})[0];
-  return function.steps.size() == 1 ? text : nested(text);
+  return expressions(code_.finish[result], {.left = &state})[0];
 }
 
 std::string CudaReduction::combine_vector(const State& to, const std::string& vector) const {

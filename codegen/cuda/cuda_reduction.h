@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/cuda/code_text.h"
 #include "codegen/cuda/expressions.h"
 #include "ir/kernel/reduction_code.h"
 
@@ -32,9 +33,9 @@ class CudaReduction {
   /// Returns the state of one element: `x` and `place` are expressions for the element and for its position
   /// among the reduced elements, an int.
   State lift(const std::string& x, const std::string& place) const;
-  /// Returns a statement that combines the state in the variables `to` with another state and assigns the
-  /// result to `to`.
-  std::string combine(const State& to, const State& other) const;
+  /// Appends code that combines the state in the variables `to` with another state and assigns the result to
+  /// `to`.
+  void combine(CodeText& out, const State& to, const State& other) const;
   /// Returns an expression for the result with number `result` (0 unless the reduction has several).
   std::string finish(const State& state, size_t result) const;
 

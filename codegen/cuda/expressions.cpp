@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 namespace smelt {
@@ -12,22 +14,20 @@ namespace {
 std::string float_text(double number) {
   const auto x = static_cast<float>(number);
   if (std::isnan(x)) return "__uint_as_float(0x7FC00000u)";
-  if (std::isinf(x)) return x > 0 ? "sm_infinity()" : "(-sm_infinity())";
+  if (std::isinf(x)) return x > 0 ? "sm_infinity()" : "-sm_infinity()";
   std::string text = fmt::format("{}", x);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return x < 0 || std::signbit(x) ? "(" + text + "f)" : text + "f";
+  return text + "f";
 }
 
 std::string int_text(double number) {
   const auto x = static_cast<int32_t>(static_cast<int64_t>(number));
-  if (x == INT32_MIN) return "(-2147483647 - 1)";
-  return x < 0 ? fmt::format("({})", x) : fmt::format("{}", x);
+  return x == INT32_MIN ? "-2147483647 - 1" : fmt::format("{}", x);
 }
 
 std::string wide_text(double number) {
   const auto x = static_cast<int64_t>(number);
-  if (x == INT64_MIN) return "(-9223372036854775807ll - 1)";
-  return x < 0 ? fmt::format("({}ll)", x) : fmt::format("{}ll", x);
+  return x == INT64_MIN ? "-9223372036854775807ll - 1" : fmt::format("{}ll", x);
 }
 
 CudaKind common_kind(Domain domain, std::span<const CudaValue> operands) {
@@ -66,14 +66,27 @@ std::string_view cuda_type(CudaKind kind) {
   return kTypes[static_cast<size_t>(kind)];
 }
 
+std::string operand_text(const std::string& expression) {
+  int depth = 0;
+  for (size_t i = 0; i < expression.size(); ++i) {
+    const auto c = static_cast<unsigned char>(expression[i]);
+    if (c == ')' || c == ']') --depth;
+    const bool exponent = c == '-' && i > 0 && expression[i - 1] == 'e' && std::isdigit(expression[0]) != 0;
+    const bool simple = std::isalnum(c) != 0 || std::strchr("_.()[]", c) != nullptr || exponent;
+    if (depth == 0 && !simple) return "(" + expression + ")";
+    if (c == '(' || c == '[') ++depth;
+  }
+  return expression;
+}
+
 std::string coerce(const CudaValue& value, CudaKind kind) {
   if (value.kind == kind) return value.text;
-  if (kind == CudaKind::flag) return fmt::format("({} != 0)", value.text);
+  if (kind == CudaKind::flag) return operand_text(value.text) + " != 0";
   if (kind == CudaKind::integer && value.kind == CudaKind::real)
     return fmt::format("__float2int_rz({})", value.text);
   if (kind == CudaKind::wide && value.kind == CudaKind::real)
     return fmt::format("__float2ll_rz({})", value.text);
-  return fmt::format("({}){}", cuda_type(kind), value.text);
+  return fmt::format("({}){}", cuda_type(kind), operand_text(value.text));
 }
 
 CudaValue cuda_number(double number, DType type) {
@@ -100,13 +113,17 @@ std::string fill_pattern(std::string_view pattern, std::span<const std::string> 
   return text;
 }
 
+std::string bits_text(uint32_t bits) {
+  return bits > 9 ? fmt::format("{:#x}u", bits) : fmt::format("{}u", bits);
+}
+
 CudaValue cuda_apply(ScalarOp op, std::span<const CudaValue> operands, bool fast) {
   const ScalarOpInfo& row = info(op);
   const size_t conditions = row.domain == Domain::choice ? 1 : 0;
   const CudaKind kind = common_kind(row.domain, operands.subspan(conditions));
   std::vector<std::string> texts;
   for (size_t i = 0; i < operands.size(); ++i)
-    texts.push_back(coerce(operands[i], i < conditions ? CudaKind::flag : kind));
+    texts.push_back(operand_text(coerce(operands[i], i < conditions ? CudaKind::flag : kind)));
   std::string pattern(pattern_of(row, kind, fast));
   if (kind == CudaKind::wide) pattern = with_wide_helper(pattern);
   return {fill_pattern(pattern, texts), row.flag ? CudaKind::flag : kind};

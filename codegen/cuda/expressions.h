@@ -17,7 +17,7 @@ enum class CudaKind : uint8_t { flag, integer, wide, real };
 
 /// A value in the CUDA text, and the kind of its C++ type.
 struct CudaValue {
-  std::string text;  // a name, a literal or an expression in parentheses
+  std::string text;
   CudaKind kind = CudaKind::real;
 };
 
@@ -25,7 +25,9 @@ struct CudaValue {
 CudaKind cuda_kind(DType type);
 /// Returns the kind's C++ type, such as "float".
 std::string_view cuda_type(CudaKind kind);
-/// Returns an expression for the value converted to another kind: (float)v3, (v3 != 0), ...
+/// Returns an expression as an operand: in parentheses, unless it is a name, a number, an element or a call.
+std::string operand_text(const std::string& expression);
+/// Returns an expression for the value converted to another kind: (float)v3, v3 != 0, ...
 std::string coerce(const CudaValue& value, CudaKind kind);
 /// Returns a literal of the kind of `type`.
 CudaValue cuda_number(double number, DType type);
@@ -34,6 +36,8 @@ CudaValue cuda_number(double number, DType type);
 /// table such as scalar_ops.def.
 std::string fill_pattern(std::string_view pattern, std::span<const std::string> operands,
                          std::initializer_list<std::pair<std::string_view, std::string>> words = {});
+/// Returns a number of 32 bits, such as a mask of lanes, in hexadecimal if it has several digits.
+std::string bits_text(uint32_t bits);
 /// Returns op(operands), not in parentheses. The operands are first converted to a common kind. If `fast` and
 /// the operation has an approximation, the approximation is used; its error is a few ulp. Callers set `fast`
 /// for results that are rounded to fewer bits when they are stored.

@@ -65,7 +65,7 @@ class GemmEpiloguePrinter {
     BlockPrinters printers(context);
     context.out.indent();
     set_column(context);
-    context.out.line("if (c >= columns) return;");
+    context.out.line_if("c >= columns", "return;");
     for (const int id : early_)
       if (!moves_along_rows(id))
         context.out.line("sm_load_early(loads.early{}.columns, {});", id,

@@ -32,7 +32,7 @@ bool AccumulatorPrinter::adds_again(int id) const {
 void AccumulatorPrinter::declare() {
   for (int id : c_.shape.all_of(Kind::accumulate)) {
     if (c_.param(id).dtype != DType::f32) c_.reject(id, "accumulates into a parameter that is not f32");
-    if (c_.shape.accumulation(id) == Accumulation::scalar) c_.out.line("float sum{} = 0;", id);
+    if (c_.shape.accumulation(id) == Accumulation::scalar) c_.out.line("float sum{} = 0.0f;", id);
     if (is_in_column_registers(id)) c_.out.line("float sum{}[{}][{}] = {{}};", id, c_.vectors, c_.width);
   }
   zero_memory();
@@ -47,9 +47,10 @@ void AccumulatorPrinter::zero_memory() {
     if (!in_memory && is_written_whole(param)) continue;
     if (c_.teams > 1 && in_memory)
       fail_with(Status::internal, "kernel {}: sums in memory want one team a block", c_.kernel.name);
-    c_.out.line("for (Index i = threadIdx.x; i < {}; i += {}) ({})[i] = 0;",
-                c_.dim(c_.kernel.params[param].partial_elements), c_.schedule.threads,
-                addresses_.slice(param));
+    c_.out.open("for (Index i = threadIdx.x; i < {}; {})", c_.dim(c_.kernel.params[param].partial_elements),
+                step_text("i", c_.schedule.threads));
+    c_.out.line("({})[i] = 0.0f;", addresses_.slice(param));
+    c_.out.close();
     any = true;
   }
   if (any) c_.out.line("__syncthreads();");
@@ -91,14 +92,19 @@ void AccumulatorPrinter::finish_scalar(int id) {
   c_.shared.need_floats(warps);
   c_.out.open("");
   c_.out.line("__syncthreads();");
-  if (lanes > 1)
-    c_.out.line("for (int d = {}; d > 0; d /= 2) sum{} += __shfl_xor_sync({:#x}u, sum{}, d);", lanes / 2, id,
-                lanes == 32 ? 0xffffffffu : (1u << lanes) - 1, id);
-  c_.out.line("if (threadIdx.x % 32 == 0) shared_floats[threadIdx.x / 32] = sum{};", id);
+  if (lanes > 1) {
+    c_.out.open("for (int d = {}; d >= 1; d /= 2)", lanes / 2);
+    c_.out.line("sum{} += __shfl_xor_sync({}, sum{}, d);", id,
+                bits_text(lanes == 32 ? 0xffffffffu : (1u << lanes) - 1), id);
+    c_.out.close();
+  }
+  c_.out.line_if("threadIdx.x % 32 == 0", fmt::format("shared_floats[threadIdx.x / 32] = sum{};", id));
   c_.out.line("__syncthreads();");
   c_.out.open("if (threadIdx.x == 0)");
   c_.out.line("float total = shared_floats[0];");
-  c_.out.line("for (int w = 1; w < {}; ++w) total += shared_floats[w];", warps);
+  c_.out.open("for (int w = 1; w < {}; ++w)", warps);
+  c_.out.line("total += shared_floats[w];");
+  c_.out.close();
   c_.out.line("({})[{}] {} total;", addresses_.slice(access.param), c_.dim(access.offset), assignment(id));
   c_.out.close();
   c_.out.close();
@@ -155,12 +161,13 @@ void AccumulatorPrinter::add_side_by_side(llvm::ArrayRef<int> ids) {
                 c_.column_of_vector(), ids[i], c_.width);
   c_.out.close();
   c_.out.line("__syncthreads();");
-  c_.out.open("for (int c = threadIdx.x; c < {}; c += {})", c_.columns_end(), c_.schedule.threads);
+  c_.out.open("for (int c = threadIdx.x; c < {}; {})", c_.columns_end(), step_text("c", c_.schedule.threads));
   for (size_t i = 0; i < ids.size(); ++i) {
     c_.out.line("float total{} = shared_floats[{} + c];", i, first(i));
     c_.out.pragma_unroll();
-    c_.out.line("for (int t = 1; t < {}; ++t) total{} += shared_floats[{} + t * {} + c];", c_.teams, i,
-                first(i), columns);
+    c_.out.open("for (int t = 1; t < {}; ++t)", c_.teams);
+    c_.out.line("total{} += shared_floats[{} + t * {} + c];", i, first(i), columns);
+    c_.out.close();
     write_column(ids[i], fmt::format("total{}", i));
   }
   c_.out.close();
@@ -176,7 +183,7 @@ void AccumulatorPrinter::add_sequentially(int id) {
   close_own_columns();
   c_.out.close(), c_.out.close();
   c_.out.line("__syncthreads();");
-  c_.out.open("for (int c = threadIdx.x; c < {}; c += {})", c_.columns_end(), c_.schedule.threads);
+  c_.out.open("for (int c = threadIdx.x; c < {}; {})", c_.columns_end(), step_text("c", c_.schedule.threads));
   write_column(id, "shared_floats[c]");
   c_.out.close();
 }

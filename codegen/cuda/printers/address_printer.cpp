@@ -30,7 +30,7 @@ std::string AddressPrinter::index(int id, bool with_inner) const {
   const Access& access = c_.instruction(id).access;
   std::string text = c_.index_sum(access.offset, access.strides, with_inner ? -1 : c_.shape.inner);
   if (access.computed >= 0 && (with_inner || !c_.shape.moves(access.computed, c_.shape.inner))) {
-    const std::string computed = "(Index)" + c_.index_text(access.computed);
+    const std::string computed = "(Index)" + operand_text(c_.index_text(access.computed));
     text = c_.names.sum(0, {{text, 1}, {computed, access.computed_stride}});
   }
   return text;
@@ -64,7 +64,7 @@ std::string AddressPrinter::element(int id) const {
   if (inner >= 0 && inner < static_cast<int>(access.strides.size()))
     terms.emplace_back(c_.place.indices[inner], access.strides[inner]);
   if (access.computed >= 0 && c_.shape.moves(access.computed, inner))
-    terms.emplace_back("(Index)" + c_.index_text(access.computed), access.computed_stride);
+    terms.emplace_back("(Index)" + operand_text(c_.index_text(access.computed)), access.computed_stride);
   return fmt::format("{}[{}]", array(id), c_.names.sum(0, terms));
 }
 

@@ -72,8 +72,8 @@ void ColumnPrinter::print_row_in_rounds(const BlockNest& nest, const std::string
 void ColumnPrinter::print_row_in_loop(const BlockNest& nest, const std::string& first) {
   const int64_t step = int64_t{c_.lanes} * c_.width;
   const int64_t blocks = c_.schedule.flat && c_.schedule.interleaved ? c_.schedule.splits : 1;
-  c_.out.open("for (Index c0 = {}{} * {}; c0 < {}; c0 += {})", first, c_.lane(), c_.width, c_.columns_end(),
-              step * c_.unroll * blocks);
+  c_.out.open("for (Index c0 = {}{} * {}; c0 < {}; {})", first, c_.lane(), c_.width, c_.columns_end(),
+              step_text("c0", step * c_.unroll * blocks));
   print_group(nest, {.variable = "u",
                      .count = c_.unroll,
                      .position = fmt::format("c0 + u * {}", step),
@@ -125,11 +125,11 @@ void ColumnPrinter::declare_inverses(const BlockNest& nest) {
 /// Declares the inverse of a divisor. The inverse of a subnormal number would be infinite, so a scaled
 /// inverse is in larger units.
 void ColumnPrinter::declare_inverse(int divisor, bool scaled) {
-  const std::string& d = c_.value_of(divisor).text;
+  const std::string d = c_.value_of(divisor).text, factor = operand_text(d);
   const std::string name = fmt::format("inverse{}", divisor);
-  if (!scaled) return c_.out.line("const float {} = 1.0f / {};", name, d);
-  c_.out.line("const float unit_of_{} = fabsf({}) < 1.17549435e-38f ? 1.84467441e19f : 1.0f;", name, d);
-  c_.out.line("const float {0} = 1.0f / ({1} * unit_of_{0});", name, d);
+  if (!scaled) return c_.out.line("const float {} = 1.0f / {};", name, factor);
+  c_.out.line("const float unit_of_{} = fabsf({}) < 1.1754944e-38f ? 1.8446744e+19f : 1.0f;", name, d);
+  c_.out.line("const float {0} = 1.0f / ({1} * unit_of_{0});", name, factor);
 }
 
 }  // namespace smelt

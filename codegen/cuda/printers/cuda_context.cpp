@@ -68,7 +68,8 @@ void CudaContext::declare_indices(const std::string& item, const std::vector<int
     const int axis = wide[i];
     place.indices[axis] = fmt::format("r{}", axis);
     if (i == 0) return out.line("const Index r{} = {};", axis, rest);
-    out.line("const Index r{0} = {1} % {2}, rest{0} = {1} / {2};", axis, rest, extent(axis));
+    out.line("const Index r{} = {} % {};", axis, rest, extent(axis));
+    out.line("const Index rest{} = {} / {};", axis, rest, extent(axis));
     rest = fmt::format("rest{}", axis);
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "codegen/cuda/expressions.h"
 #include "codegen/kernel_passes/kernel_indices.h"
 
 namespace smelt {
@@ -49,7 +50,8 @@ std::string CudaNames::sum(const Dim& offset, const std::vector<Term>& terms) co
   std::string text;
   for (const auto& [name, stride] : terms) {
     if (stride.is_zero() || name == "0") continue;
-    text += (text.empty() ? "" : " + ") + (stride.is_one() ? name : name + " * " + dim(stride));
+    const std::string factor = text.empty() && stride.is_one() ? name : operand_text(name);
+    text += (text.empty() ? "" : " + ") + (stride.is_one() ? factor : factor + " * " + dim(stride));
   }
   if (!offset.is_zero()) text += (text.empty() ? "" : " + ") + dim(offset);
   return text.empty() ? "0" : text;

@@ -8,11 +8,6 @@ namespace {
 
 using Kind = Instruction::Kind;
 
-/// Returns the prefix of a statement that runs only if a condition holds.
-std::string only_if(const std::string& condition) {
-  return condition.empty() ? "" : "if (" + condition + ") ";
-}
-
 }  // namespace
 
 void InstructionPrinter::print(const BlockNest& nest, int id) {
@@ -59,13 +54,14 @@ void InstructionPrinter::print_row_block(const KernelBlock& block) {
 void InstructionPrinter::print_scalar(int id) {
   const Instruction& x = c_.instruction(id);
   const auto text = [&](int i) { return c_.value_of(x.operands[i]).text; };
+  const auto factor = [&] { return operand_text(text(0)); };
   const auto define_real = [&](const std::string& value) { c_.define(id, CudaKind::real, value); };
   if (x.form == Form::kept)
     return define_real(fmt::format("exps{0}[{1}][{2}] * scale{0}", reduction_of_kept(c_.kernel, id),
                                    c_.place.slot, c_.element()));
-  if (x.form == Form::inverse) return define_real(fmt::format("{} * inverse{}", text(0), x.operands[1]));
+  if (x.form == Form::inverse) return define_real(fmt::format("{} * inverse{}", factor(), x.operands[1]));
   if (x.form == Form::scaled_inverse)
-    return define_real(fmt::format("{0} * inverse{1} * unit_of_inverse{1}", text(0), x.operands[1]));
+    return define_real(fmt::format("{0} * inverse{1} * unit_of_inverse{1}", factor(), x.operands[1]));
   if (subtracts_statistic(c_.kernel, c_.shape, id))
     return define_real(fmt::format("__fsub_rn({}, {})", text(0), text(1)));
   std::vector<CudaValue> operands;
@@ -78,7 +74,7 @@ void InstructionPrinter::print_scalar(int id) {
 
 std::string InstructionPrinter::axis_number(int axis) const {
   const std::string& text = c_.place.indices[axis];
-  return c_.schedule.index32 || text == "0" ? text : fmt::format("(int){}", text);
+  return c_.schedule.index32 || text == "0" ? text : "(int)" + operand_text(text);
 }
 
 void InstructionPrinter::print_convert(int id) {
@@ -110,26 +106,30 @@ std::string InstructionPrinter::random_row(const Instruction& x) const {
 /// The index along its last dim.
 std::string InstructionPrinter::random_column(const Instruction& x, const std::string& index) const {
   if (x.random_axis < 0) return c_.dim(x.random_begin);
-  return x.random_begin.is_zero() ? index : fmt::format("({} + {})", index, c_.dim(x.random_begin));
+  return x.random_begin.is_zero() ? index : fmt::format("{} + {}", index, c_.dim(x.random_begin));
 }
 
 void InstructionPrinter::declare_random_words(int id) {
   const Instruction& x = c_.instruction(id);
   c_.out.line("unsigned w{}[4];", id);
-  c_.out.line("sm_philox(w{}, random, id{}, (unsigned)({}), (unsigned)({} / 8));", id, x.slot, random_row(x),
-              random_column(x, "c"));
-  if (c_.width < 8) c_.out.line("if (c % 8 != 0) w{0}[0] = w{0}[2], w{0}[1] = w{0}[3];", id);
+  c_.out.line("sm_philox(w{}, random, id{}, (unsigned){}, (unsigned)({} / 8));", id, x.slot,
+              operand_text(random_row(x)), operand_text(random_column(x, "c")));
+  if (c_.width == 8) return;
+  c_.out.open("if (c % 8 != 0)");
+  c_.out.line("w{0}[0] = w{0}[2];", id);
+  c_.out.line("w{0}[1] = w{0}[3];", id);
+  c_.out.close();
 }
 
 void InstructionPrinter::print_random(int id) {
   const Instruction& x = c_.instruction(id);
   if (x.slot < 0 || x.slot >= c_.kernel.random_slots) c_.reject(id, "has no slot in random_ids");
   if (c_.place.in_lanes && draws_by_vector(id))
-    return c_.define(id, CudaKind::integer, fmt::format("(int)(w{}[j / 2] >> j % 2 * 16 & 0xFFFFu)", id));
+    return c_.define(id, CudaKind::integer, fmt::format("(int)(w{}[j / 2] >> j % 2 * 16 & 0xffffu)", id));
   const std::string column = random_column(x, x.random_axis < 0 ? "" : c_.place.indices[x.random_axis]);
-  c_.define(
-      id, CudaKind::integer,
-      fmt::format("sm_random(random, id{}, (unsigned)({}), (unsigned)({}))", x.slot, random_row(x), column));
+  c_.define(id, CudaKind::integer,
+            fmt::format("sm_random(random, id{}, (unsigned){}, (unsigned){})", x.slot,
+                        operand_text(random_row(x)), operand_text(column)));
 }
 
 // ---- memory
@@ -141,7 +141,8 @@ void InstructionPrinter::print_load(int id) {
   if (condition.empty())
     c_.define(id, kind, read);
   else
-    c_.define(id, kind, fmt::format("{} ? {} : ({})0", condition, read, cuda_type(kind)));
+    c_.define(id, kind,
+              fmt::format("{} ? {} : {}", condition, read, cuda_number(0, c_.param(id).dtype).text));
 }
 
 bool InstructionPrinter::stores_by_vector(const BlockNest& nest, int id) const {
@@ -156,8 +157,8 @@ void InstructionPrinter::print_store(const BlockNest& nest, int id) {
   const std::string value = operand(c_.instruction(id), 0, c_.memory_kind(id));
   if (place.in_lanes && stores_by_vector(nest, id)) return c_.out.line("s{}[j] = {};", id, value);
   const std::string& once = place.in_lanes ? place.lane_guard : place.row_guard;
-  c_.out.line("{}sm_put({}, {});", only_if(conditions({once, c_.predicate_of(id)})), addresses_.element(id),
-              value);
+  c_.out.line_if(conditions({once, c_.predicate_of(id)}),
+                 fmt::format("sm_put({}, {});", addresses_.element(id), value));
 }
 
 /// A register, one of an array, or a place in memory.
@@ -171,7 +172,7 @@ std::string InstructionPrinter::accumulator(int id) const {
 void InstructionPrinter::print_accumulate(int id) {
   const std::string value = operand(c_.instruction(id), 0, CudaKind::real);
   const std::string once = c_.place.in_lanes ? c_.place.lane_guard : c_.lanes > 1 ? "lane == 0" : "";
-  c_.out.line("{}{} += {};", only_if(conditions({once, c_.predicate_of(id)})), accumulator(id), value);
+  c_.out.line_if(conditions({once, c_.predicate_of(id)}), fmt::format("{} += {};", accumulator(id), value));
 }
 
 }  // namespace smelt

@@ -59,16 +59,18 @@ void ReductionPrinter::declare_row_state(const CudaReductionState& state) {
   if (!keeps_exponentials(state.id)) return;
   c_.out.line("float exps{}[{}][{}];", state.id, c_.vectors, c_.width);
   c_.out.pragma_unroll();
-  c_.out.line("for (int i = 0; i < {0}; ++i) exps{1}[i / {2}][i % {2}] = -sm_infinity();",
-              c_.vectors * c_.width, state.id, c_.width);
+  c_.out.open("for (int i = 0; i < {}; ++i)", c_.vectors * c_.width);
+  c_.out.line("exps{0}[i / {1}][i % {1}] = -sm_infinity();", state.id, c_.width);
+  c_.out.close();
 }
 
 void ReductionPrinter::declare_column_states(const CudaReductionState& state) {
   const std::vector<std::string> identity = state.reduction.identity();
   for (size_t i = 0; i < identity.size(); ++i)
     c_.out.line("{} {}[{}];", cuda_type(state.reduction.kind(i)), state.names[i], c_.width);
-  for (size_t i = 0; i < identity.size(); ++i)
-    c_.out.line("for (int j = 0; j < {}; ++j) {}[j] = {};", c_.width, state.names[i], identity[i]);
+  c_.out.open("for (int j = 0; j < {}; ++j)", c_.width);
+  for (size_t i = 0; i < identity.size(); ++i) c_.out.line("{}[j] = {};", state.names[i], identity[i]);
+  c_.out.close();
 }
 
 const CudaReductionState& ReductionPrinter::state_of(int reduce) const {
@@ -90,16 +92,19 @@ std::string ReductionPrinter::place_among_reduced() const {
   for (int axis : c_.shape.is_reduced() ? c_.shape.reduced : c_.shape.columns) {
     std::string along = c_.place.indices[axis];
     if (const int begin = c_.kernel.axes[axis].begin; begin >= 0)
-      along = fmt::format("({} - {})", along, c_.value_as(begin, CudaKind::integer));
-    index = index.empty() ? along : fmt::format("({}) * {} + {}", index, c_.extent(axis), along);
+      along =
+          fmt::format("{} - {}", operand_text(along), operand_text(c_.value_as(begin, CudaKind::integer)));
+    index = index.empty()
+                ? along
+                : fmt::format("{} * {} + {}", operand_text(index), c_.extent(axis), operand_text(along));
   }
-  return fmt::format("(int)({})", index.empty() ? "0" : index);
+  return index.empty() ? "0" : "(int)" + operand_text(index);
 }
 
 /// The identity in place of an element that does not exist.
 std::string ReductionPrinter::guarded(const CudaReduction& reduction, const std::string& text) const {
   const std::string& guard = c_.place.lane_guard;
-  return guard.empty() ? text : fmt::format("({} ? {} : {})", guard, text, reduction.identity()[0]);
+  return guard.empty() ? text : fmt::format("{} ? {} : {}", guard, text, reduction.identity()[0]);
 }
 
 void ReductionPrinter::print_element(int id) {
@@ -110,13 +115,15 @@ void ReductionPrinter::print_element(int id) {
   const std::string j = fmt::format("[{}]", c_.element());
   const std::vector<std::string> to = c_.shape.is_reduced() ? state.at(j) : state.names;
   if (const std::string predicate = c_.predicate_of(id); !predicate.empty())
-    return c_.out.line("if ({}) {} += {};", conditions({guard, predicate}), to[0], x);
+    return c_.out.line_if(conditions({guard, predicate}), fmt::format("{} += {};", to[0], x));
   if (keeps_exponentials(id))
     return c_.out.line("exps{}[{}]{} = {};", id, c_.place.slot, j, guarded(reduction, x));
   if (takes_vectors(id)) return c_.out.line("e{}{} = {};", id, j, guarded(reduction, x));
   const auto lifted = reduction.lift(x, reduction.reads_place() ? place_among_reduced() : "");
-  if (to.size() == 1) return c_.out.line("{}", reduction.combine(to, {guarded(reduction, lifted[0])}));
-  c_.out.line("{}{}", guard.empty() ? "" : fmt::format("if ({}) ", guard), reduction.combine(to, lifted));
+  if (to.size() == 1) return reduction.combine(c_.out, to, {guarded(reduction, lifted[0])});
+  if (!guard.empty()) c_.out.open("if ({})", guard);
+  reduction.combine(c_.out, to, lifted);
+  if (!guard.empty()) c_.out.close();
 }
 
 bool ReductionPrinter::takes_vectors(int id) const {
@@ -150,23 +157,33 @@ void ReductionPrinter::declare_long_sums() {
     c_.out.line("double wide{}[{}] = {{}};", sum->id, c_.shape.is_reduced() ? c_.width : 1);
 }
 
+/// Opens the loop over the columns of a thread, each of which has a sum.
+void ReductionPrinter::open_sums() {
+  if (c_.shape.is_reduced()) c_.out.open("for (int j = 0; j < {}; ++j)", c_.width);
+}
+
+void ReductionPrinter::close_sums() {
+  if (c_.shape.is_reduced()) c_.out.close();
+}
+
+std::string ReductionPrinter::sum_of_thread(const CudaReductionState& sum) const {
+  return c_.shape.is_reduced() ? sum.at("[j]")[0] : sum.names[0];
+}
+
 void ReductionPrinter::add_short_sums() {
   for (const CudaReductionState* sum : long_sums()) {
-    if (c_.shape.is_reduced())
-      c_.out.line("for (int j = 0; j < {0}; ++j) wide{1}[j] += {2}[j], {2}[j] = 0;", c_.width, sum->id,
-                  sum->names[0]);
-    else
-      c_.out.line("wide{0}[0] += {1}, {1} = 0;", sum->id, sum->names[0]);
+    open_sums();
+    c_.out.line("wide{}[{}] += {};", sum->id, place_of_sum(), sum_of_thread(*sum));
+    c_.out.line("{} = 0.0f;", sum_of_thread(*sum));
+    close_sums();
   }
 }
 
 void ReductionPrinter::round_long_sums() {
   for (const CudaReductionState* sum : long_sums()) {
-    if (c_.shape.is_reduced())
-      c_.out.line("for (int j = 0; j < {0}; ++j) {2}[j] = (float)(wide{1}[j] + {2}[j]);", c_.width, sum->id,
-                  sum->names[0]);
-    else
-      c_.out.line("{1} = (float)(wide{0}[0] + {1});", sum->id, sum->names[0]);
+    open_sums();
+    c_.out.line("{0} = (float)(wide{1}[{2}] + {0});", sum_of_thread(*sum), sum->id, place_of_sum());
+    close_sums();
   }
 }
 
@@ -199,7 +216,7 @@ void ReductionPrinter::shuffle() {
   }
   if (others.empty()) return;
   c_.out.pragma_unroll();
-  c_.out.open("for (int d = {}; d > 0; d /= 2)", std::min(c_.lanes, 32) / 2);
+  c_.out.open("for (int d = {}; d >= 1; d /= 2)", std::min(c_.lanes, 32) / 2);
   for (const CudaReductionState* state : others) shuffle_state(*state, mask);
   c_.out.close();
 }
@@ -209,11 +226,11 @@ void ReductionPrinter::shuffle_state(const CudaReductionState& state, const std:
     return fmt::format("__shfl_xor_sync({}, {}, d)", mask, name);
   };
   if (state.names.size() == 1)
-    return c_.out.line("{}", state.reduction.combine(state.names, {shuffled(state.names[0])}));
+    return state.reduction.combine(c_.out, state.names, {shuffled(state.names[0])});
   const std::vector<std::string> others = state.other_names();
   for (size_t i = 0; i < others.size(); ++i)
     c_.out.line("{} {} = {};", cuda_type(state.reduction.kind(i)), others[i], shuffled(state.names[i]));
-  c_.out.line("{}", state.reduction.combine(state.names, others));
+  state.reduction.combine(c_.out, state.names, others);
 }
 
 /// Returns, for each scalar of all states, the array, up to the index of a warp, that its warps leave it in.
@@ -261,7 +278,7 @@ void ReductionPrinter::exchange() {
   for (const CudaReductionState& state : states_) {
     std::vector<std::string> others;
     for (size_t i = 0; i < state.names.size(); ++i) others.push_back(*place++ + "w]");
-    c_.out.line("{}", state.reduction.combine(state.names, others));
+    state.reduction.combine(c_.out, state.names, others);
   }
   c_.out.close();
 }
@@ -281,8 +298,8 @@ void ReductionPrinter::bind_results_of(const CudaReductionState& state) {
   bind(state.id, 0);
   const Instruction& reduce = c_.instruction(state.id);
   if (keeps_exponentials(state.id))
-    c_.out.line("const float scale{0} = sm_exp<{2}>(base{0} - {1});", state.id, c_.value_of(state.id).text,
-                is_fast(reduce));
+    c_.out.line("const float scale{0} = sm_exp<{2}>(base{0} - {1});", state.id,
+                operand_text(c_.value_of(state.id).text), is_fast(reduce));
   const size_t results = info(reduce.reduce_op).results.size();
   for (int id = 0; id < static_cast<int>(c_.kernel.instructions.size()); ++id) {
     const Instruction& x = c_.instruction(id);

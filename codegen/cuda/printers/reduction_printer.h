@@ -59,6 +59,10 @@ class ReductionPrinter {
 
  private:
   std::vector<const CudaReductionState*> long_sums() const;
+  void open_sums();
+  void close_sums();
+  const char* place_of_sum() const { return c_.shape.is_reduced() ? "j" : "0"; }
+  std::string sum_of_thread(const CudaReductionState& sum) const;
   void find_states(const BlockNest& nest);
   void declare_row_state(const CudaReductionState& state);
   void declare_column_states(const CudaReductionState& state);

@@ -27,8 +27,8 @@ void RowPrinter::declare_threads() {
     c_.place.row_guard = "lane == 0";
   }
   if (lanes > 1 && lanes < 32)
-    c_.out.line("const unsigned mask = {:#x}u << threadIdx.x % 32 / {} * {};", (1u << lanes) - 1, lanes,
-                lanes);
+    c_.out.line("const unsigned mask = {} << threadIdx.x % 32 / {} * {};", bits_text((1u << lanes) - 1),
+                lanes, lanes);
   if (lanes == 32) c_.out.line("const unsigned mask = 0xffffffffu;");
   if (c_.teams > 1) c_.out.line("const int team = threadIdx.x / {};", lanes);
 }
@@ -38,7 +38,7 @@ void RowPrinter::declare_threads() {
 /// Every team has one row.
 void RowPrinter::print_row_of_team() {
   c_.out.line("const Index row = (Index){} * {}{};", c_.block, c_.teams, c_.teams > 1 ? " + team" : "");
-  if (c_.teams > 1) c_.out.line("if (row >= range) return;");
+  if (c_.teams > 1) c_.out.line_if("row >= range", "return;");
   c_.declare_indices("row", c_.shape.parallel);
   print_blocks("return");
 }
@@ -51,7 +51,7 @@ void RowPrinter::print_walk() {
   const std::string first = c_.teams > 1 ? "begin + team" : "begin";
   const int64_t step = c_.schedule.interleaved ? c_.schedule.splits * c_.teams : c_.teams;
   printers_.prefetch.print_first_rows(first, step);
-  c_.out.open("for (Index row = {}; row < end; row += {})", first, step);
+  c_.out.open("for (Index row = {}; row < end; {})", first, step_text("row", step));
   if (c_.alternates_buffers()) c_.out.line("buffer ^= 1;");
   printers_.prefetch.print_next_row(step);
   c_.declare_indices("row", c_.shape.parallel);
@@ -59,12 +59,16 @@ void RowPrinter::print_walk() {
   c_.out.close();
 }
 
+void RowPrinter::print_range(const std::string& begin, const std::string& end) {
+  c_.out.line("const Index begin = {};", begin);
+  c_.out.line("const Index end = {};", end);
+}
+
 void RowPrinter::declare_share_of_walk() {
   const int64_t splits = c_.schedule.splits;
-  if (c_.schedule.interleaved)
-    return c_.out.line("const Index begin = (Index)blockIdx.x * {}, end = range;", c_.teams);
+  if (c_.schedule.interleaved) return print_range(fmt::format("(Index)blockIdx.x * {}", c_.teams), "range");
   c_.out.line("const Index chunk = (range + {0}) / {1} > 1 ? (range + {0}) / {1} : 1;", splits - 1, splits);
-  c_.out.line("const Index begin = blockIdx.x * chunk, end = begin + chunk < range ? begin + chunk : range;");
+  print_range("blockIdx.x * chunk", "begin + chunk < range ? begin + chunk : range");
 }
 
 /// The team is the block; its columns begin where its share of the range does, at a multiple of every vector.
@@ -72,13 +76,13 @@ void RowPrinter::print_flat_range() {
   const Schedule& s = c_.schedule;
   c_.place.row_guard = conditions({c_.block + " == 0", c_.lanes > 1 ? "lane == 0" : ""});
   if (s.interleaved) {
-    c_.out.line("const Index begin = (Index)blockIdx.x * {}, end = range;",
-                int64_t{c_.lanes} * c_.width * c_.unroll);
+    print_range(fmt::format("(Index)blockIdx.x * {}", int64_t{c_.lanes} * c_.width * c_.unroll), "range");
   } else {
     if (s.splits > 0)
       c_.out.line("const Index chunk = ((range + {}) / {} + 63) / 64 * 64;", s.splits - 1, s.splits);
-    c_.out.line("const Index begin = (Index){1} * {0}, end = begin + {0} < range ? begin + {0} : range;",
-                s.splits > 0 ? "chunk" : std::to_string(s.grain), c_.block);
+    const std::string share = s.splits > 0 ? "chunk" : std::to_string(s.grain);
+    print_range(fmt::format("(Index){} * {}", c_.block, share),
+                fmt::format("begin + {0} < range ? begin + {0} : range", share));
   }
   print_blocks("return");
 }
@@ -95,7 +99,7 @@ void RowPrinter::print_blocks(const std::string& skip) {
     else
       columns_.print(block);
     if (i == 0 && c_.kernel.row_predicate >= 0)
-      c_.out.line("if (!{}) {};", c_.value_as(c_.kernel.row_predicate, CudaKind::flag), skip);
+      c_.out.line_if("!" + operand_text(c_.value_as(c_.kernel.row_predicate, CudaKind::flag)), skip + ";");
   }
 }
 

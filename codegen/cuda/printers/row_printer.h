@@ -21,6 +21,7 @@ class RowPrinter {
   void print_row_of_team();
   void print_walk();
   void print_flat_range();
+  void print_range(const std::string& begin, const std::string& end);
   void declare_share_of_walk();
   void print_blocks(const std::string& skip);
 

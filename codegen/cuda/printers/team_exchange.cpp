@@ -17,7 +17,7 @@ void TeamExchange::print(bool for_first_team) {
 
 void TeamExchange::print_shuffles() {
   const int lanes = std::min(32, c_.schedule.threads);
-  const std::string mask = fmt::format("{:#x}u", lanes == 32 ? 0xffffffffu : (1u << lanes) - 1);
+  const std::string mask = bits_text(lanes == 32 ? 0xffffffffu : (1u << lanes) - 1);
   c_.out.pragma_unroll();
   c_.out.open("for (int d = {}; d >= {}; d /= 2)", lanes / 2, c_.lanes);
   c_.out.open_unrolled("j", c_.width);
@@ -31,7 +31,7 @@ void TeamExchange::print_shuffle(const CudaReductionState& state, const std::str
   for (size_t i = 0; i < others.size(); ++i)
     c_.out.line("const {} {} = __shfl_xor_sync({}, {}[j], d);", cuda_type(state.reduction.kind(i)), others[i],
                 mask, state.names[i]);
-  c_.out.line("{}", state.reduction.combine(state.at("[j]"), others));
+  state.reduction.combine(c_.out, state.at("[j]"), others);
 }
 
 // ---- between warps
@@ -54,7 +54,7 @@ void TeamExchange::print_round(States states, int groups, bool for_first_team) {
                     for_first_team};
   if (columns == c_.width) return print_columns(round, "j");
   c_.out.pragma_unroll();
-  c_.out.open("for (int j0 = 0; j0 < {}; j0 += {})", c_.width, columns);
+  c_.out.open("for (int j0 = 0; j0 < {}; {})", c_.width, step_text("j0", columns));
   print_columns(round, "j0 + j");
   c_.out.close();
 }
@@ -119,7 +119,7 @@ void TeamExchange::join_columns(const Round& round, const std::string& j) {
   for (const SharedState& shared : round.states) {
     std::vector<std::string> others;
     for (const std::string& array : shared.arrays) others.push_back(array + index_of(round, "g"));
-    c_.out.line("{}", shared.state->reduction.combine(shared.state->at("[" + j + "]"), others));
+    shared.state->reduction.combine(c_.out, shared.state->at("[" + j + "]"), others);
   }
   c_.out.close(), c_.out.close();
 }

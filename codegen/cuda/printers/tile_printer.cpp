@@ -10,7 +10,8 @@ using Scope = KernelBlock::Scope;
 
 void TilePrinter::print() {
   const int64_t items = c_.schedule.grain;
-  c_.out.line("const int lane = threadIdx.x % {}, team = threadIdx.x / {};", c_.lanes, c_.lanes);
+  c_.out.line("const int lane = threadIdx.x % {};", c_.lanes);
+  c_.out.line("const int team = threadIdx.x / {};", c_.lanes);
   c_.out.line("const Index first = (Index){} * {};", c_.block, items);
   c_.out.open("for (Index item = first; item < first + {} && item < range; ++item)", items);
   declare_item();
@@ -18,7 +19,7 @@ void TilePrinter::print() {
   for (size_t i = 0; i < c_.kernel.blocks.size(); ++i) {
     print_block(c_.kernel.blocks[i]);
     if (i == 0 && c_.kernel.row_predicate >= 0)
-      c_.out.line("if (!{}) continue;", c_.value_as(c_.kernel.row_predicate, CudaKind::flag));
+      c_.out.line_if("!" + operand_text(c_.value_as(c_.kernel.row_predicate, CudaKind::flag)), "continue;");
   }
   c_.out.close();
 }
@@ -96,9 +97,9 @@ void TilePrinter::print_reduced_loops(const BlockNest& nest) {
 /// Prints sums over a part of a team's indices, which become terms of the long sums.
 void TilePrinter::print_short_sums(const BlockNest& nest, const std::string& end) {
   const int64_t step = c_.schedule.short_sum * c_.teams;
-  c_.out.line("#pragma unroll 1");
+  c_.out.pragma_unroll(1);
   c_.out.open("while (i0 < {})", end);
-  c_.out.line("const Index stop = ({0}) - i0 > {1} ? i0 + {1} : {0};", end, step);
+  c_.out.line("const Index stop = {0} - i0 > {1} ? i0 + {1} : {0};", end, step);
   print_share(nest, "stop");
   printers_.reductions.add_short_sums();
   c_.out.close();
@@ -109,8 +110,8 @@ void TilePrinter::print_share(const BlockNest& nest, const std::string& end) {
   const bool rounds = nest.block->loads_first;
   for (int64_t count = c_.unroll; rounds && count > 1; count /= 4)
     print_rounds(nest, static_cast<int>(count), end);
-  c_.out.line("#pragma unroll {}", rounds ? 1 : c_.unroll);
-  c_.out.open("for (; i0 < {}; i0 += {})", end, c_.teams);
+  c_.out.pragma_unroll(rounds ? 1 : c_.unroll);
+  c_.out.open("for (; i0 < {}; {})", end, step_text("i0", c_.teams));
   c_.out.line("const Index i = i0;");
   print_reduced_index(nest, [&] {
     printers_.vectors.declare_loads(nest, "");
@@ -128,8 +129,8 @@ void TilePrinter::print_rounds(const BlockNest& nest, int count, const std::stri
     print_reduced_index(nest, print_work);
     c_.out.close();
   };
-  c_.out.line("#pragma unroll 1");
-  c_.out.open("for (; i0 < {} - {}; i0 += {})", end, c_.teams * (count - 1), c_.teams * count);
+  c_.out.pragma_unroll(1);
+  c_.out.open("for (; i0 < {} - {}; {})", end, c_.teams * (count - 1), step_text("i0", c_.teams * count));
   printers_.vectors.declare_loads(nest, fmt::format("[{}]", count));
   print_each([&] { printers_.vectors.print_loads(nest, "u"); });
   print_each([&] { printers_.vectors.print_vector(nest, ""); });

@@ -55,7 +55,7 @@ void VectorPrinter::declare_kept(const KernelBlock& block) {
 CudaValue VectorPrinter::kept_value(int id) const {
   const std::string& slot = c_.place.slot;
   if (c_.is_flag(id))
-    return {fmt::format("((kept{}[{}] >> {} & 1u) != 0)", id, slot, c_.element()), CudaKind::flag};
+    return {fmt::format("(kept{}[{}] >> {} & 1u) != 0", id, slot, c_.element()), CudaKind::flag};
   return {fmt::format("kept{}[{}][{}]", id, slot, c_.element()), cuda_kind(c_.instruction(id).dtype)};
 }
 
@@ -82,8 +82,8 @@ void VectorPrinter::finish_whole(const BlockNest& nest, int id) {
   if (reductions_.takes_vectors(id)) reductions_.print_vector(id);
   if (!instructions_.stores_by_vector(nest, id)) return;
   const std::string predicate = c_.predicate_of(id);
-  c_.out.line("{}sm_store{}({}, s{}, {});", predicate.empty() ? "" : fmt::format("if ({}) ", predicate),
-              addresses_.vector_form(id), addresses_.vector(id), id, c_.columns_left());
+  c_.out.line_if(predicate, fmt::format("sm_store{}({}, s{}, {});", addresses_.vector_form(id),
+                                        addresses_.vector(id), id, c_.columns_left()));
 }
 
 void VectorPrinter::set_inner_index(const std::string& text) {
@@ -93,7 +93,7 @@ void VectorPrinter::set_inner_index(const std::string& text) {
 void VectorPrinter::print_lanes(const BlockNest& nest) {
   c_.place.in_lanes = true;
   c_.place.lane_guard = c_.shape.has_whole_vectors() ? "" : "live";
-  set_inner_index(c_.width == 1 ? "c" : "(c + j)");
+  set_inner_index(c_.width == 1 ? "c" : "c + j");
   if (c_.width > 1) c_.out.open_unrolled("j", c_.width);
   if (!c_.place.lane_guard.empty()) c_.out.line("const bool live = c + j < {};", c_.columns_end());
   bind_values(nest);
@@ -118,7 +118,7 @@ void VectorPrinter::print_lane_instruction(const BlockNest& nest, int id) {
   if (!c_.is_cached(id)) return;
   const std::string& value = c_.value_of(id).text;
   if (c_.value_of(id).kind == CudaKind::flag)
-    c_.out.line("kept{}[{}] |= (unsigned){} << {};", id, c_.place.slot, value, c_.element());
+    c_.out.line("kept{}[{}] |= (unsigned){} << {};", id, c_.place.slot, operand_text(value), c_.element());
   else
     c_.out.line("kept{}[{}][{}] = {};", id, c_.place.slot, c_.element(), value);
 }

@@ -40,22 +40,27 @@ std::vector<ReductionForm> reduction_forms() {
 std::string function_text(const ReductionForm& form) {
   const CudaReduction reduction = form.reduction();
   CudaReduction::State halves[2];
-  std::string text = fmt::format(
-      "extern \"C\" void {}(const float* x, int count, int cut, double* results) {{\n", form.name());
+  CodeText out;
+  out.open("extern \"C\" void {}(const float* x, int count, int cut, double* results)", form.name());
   for (int half : {0, 1})
     for (size_t i = 0; i < reduction.size(); ++i) {
       halves[half].push_back(fmt::format("{}{}", half == 0 ? "l" : "r", i));
-      text += fmt::format("  {} {} = {};\n", cuda_type(reduction.kind(i)), halves[half][i],
-                          reduction.identity()[i]);
+      out.line("{} {} = {};", cuda_type(reduction.kind(i)), halves[half][i], reduction.identity()[i]);
     }
-  text += fmt::format("  for (int i = 0; i < count; ++i) {{\n    const {0} e = ({0})x[i];\n",
-                      cuda_type(reduction.kind(0)));
+  out.open("for (int i = 0; i < count; ++i)");
+  out.line("const {0} e = ({0})x[i];", cuda_type(reduction.kind(0)));
   const CudaReduction::State lifted = reduction.lift("e", "i");
-  text += fmt::format("    if (i < cut) {}\n    else {}\n  }}\n  {}\n", reduction.combine(halves[0], lifted),
-                      reduction.combine(halves[1], lifted), reduction.combine(halves[0], halves[1]));
+  for (int half : {0, 1}) {
+    out.open("if (i {} cut)", half == 0 ? "<" : ">=");
+    reduction.combine(out, halves[half], lifted);
+    out.close();
+  }
+  out.close();
+  reduction.combine(out, halves[0], halves[1]);
   for (size_t i = 0; i < info(form.op).results.size(); ++i)
-    text += fmt::format("  results[{}] = (double){};\n", i, reduction.finish(halves[0], i));
-  return text + "}\n";
+    out.line("results[{}] = (double){};", i, operand_text(reduction.finish(halves[0], i)));
+  out.close();
+  return out.text();
 }
 
 const SharedObject& compiled_reductions() {
