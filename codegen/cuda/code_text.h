@@ -8,11 +8,6 @@
 
 namespace smelt {
 
-/// Returns the step of a loop: ++i, or i += 4.
-inline std::string step_text(const char* variable, int64_t step) {
-  return step == 1 ? fmt::format("++{}", variable) : fmt::format("{} += {}", variable, step);
-}
-
 /// Text to which lines of code are appended.
 class CodeText {
  public:

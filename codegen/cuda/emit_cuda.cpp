@@ -51,7 +51,7 @@ std::string beside_functions(const std::vector<CudaBody>& kernels) {
 }
 
 /// Threads beyond those of a block's own kernel have nothing to do.
-std::string beside_calls(const std::vector<CudaBody>& kernels, const CudaNames& names, int threads) {
+std::string beside_calls(const std::vector<CudaBody>& kernels, const gpu::KernelNames& names, int threads) {
   std::string text = "  unsigned block = blockIdx.x;\n";
   for (size_t i = 0; i < kernels.size(); ++i) {
     const Kernel& kernel = *kernels[i].kernel;
@@ -185,12 +185,13 @@ std::string emit_cuda(const Kernel& kernel, const std::vector<std::string>& sour
            (kernel.gemm->is_small_m()     ? emit_small_m(kernel)
             : kernel.gemm->is_byte_gemm() ? emit_byte_gemm(kernel)
                                           : emit_gemm(kernel));
-  KernelText text{print_body(kernel, "blockIdx.x"), {}, {}};
+  const gpu::Expr block = gpu::variable("block_", gpu::Scalar::bits);
+  KernelText text{print_body(kernel, gpu::block_number()), {}, {}};
   Kernel alone = kernel;
   alone.beside.clear();
-  if (!kernel.beside.empty()) text.beside.push_back(print_body(alone, "block_"));
-  for (const Kernel& other : kernel.beside) text.beside.push_back(print_body(other, "block_"));
-  for (const Kernel& last : kernel.tail) text.tail.push_back(print_body(last, "0u"));
+  if (!kernel.beside.empty()) text.beside.push_back(print_body(alone, block));
+  for (const Kernel& other : kernel.beside) text.beside.push_back(print_body(other, block));
+  for (const Kernel& last : kernel.tail) text.tail.push_back(print_body(last, gpu::bits(0)));
   const std::string code = text.code();
   return source_comment(sources) + comment(print(kernel)) +
          fmt::format("#define SM static __device__ __forceinline__\ntypedef {} Index;\n\n",

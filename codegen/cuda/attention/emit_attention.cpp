@@ -6,7 +6,8 @@
 #include "codegen/cuda/attention/decode_attention.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/cuda/prelude.h"
-#include "codegen/cuda/printers/cuda_names.h"
+#include "codegen/cuda/printers/print_expression.h"
+#include "codegen/gpu/lower/kernel_names.h"
 
 namespace smelt {
 namespace {
@@ -42,9 +43,7 @@ class AttentionText {
   }
 
  private:
-  std::string size(const Dim& dim) const {
-    return dim.is_constant() ? names_.dim(dim) : names_.dim(dim) + "_";
-  }
+  std::string size(const Dim& dim) const { return print(names_.launched_dim(dim)); }
   std::string name_of(int param) const { return names_.params()[static_cast<size_t>(param)]; }
 
   /// Returns the pointer and the strides of `places`.
@@ -143,7 +142,7 @@ class AttentionText {
 
   const Kernel& kernel_;
   const AttentionKernel& form_;
-  const CudaNames names_;
+  const gpu::KernelNames names_;
   const size_t maps_;
 };
 

@@ -5,8 +5,9 @@
 #include <limits>
 
 #include "codegen/cuda/attention/wgmma_body.h"
-#include "codegen/cuda/printers/block_printers.h"
 #include "codegen/cuda/printers/print_body.h"
+#include "codegen/cuda/printers/print_statements.h"
+#include "codegen/gpu/lower/block_lowerings.h"
 
 namespace smelt {
 namespace {
@@ -19,9 +20,16 @@ constexpr const char* kHanded[] = {"score", "product", "weight", "delta"};
 
 /// An instruction's value, and what it is assigned to.
 struct Result {
-  std::string target;
+  gpu::Expr target;
   int instruction;
 };
+
+gpu::Expr real_variable(const char* name) { return gpu::variable(name, gpu::Scalar::real); }
+
+/// Element of an array that a hook gets as a pointer.
+gpu::Expr element_of(const char* array, gpu::Scalar type, size_t i) {
+  return gpu::element(gpu::variable(array, gpu::Type(type).pointer_to()), i);
+}
 
 class HookPrinter {
  public:
@@ -73,7 +81,7 @@ class HookPrinter {
 
   // ---- arguments
 
-  std::string arguments() const { return body_arguments(kernel_, CudaNames(kernel_)) + "\n"; }
+  std::string arguments() const { return body_arguments(kernel_, gpu::KernelNames(kernel_)) + "\n"; }
 
   std::string draw() const {
     std::string ids;
@@ -90,8 +98,8 @@ class HookPrinter {
   // ---- functions
 
   std::string forward() const {
-    std::vector<Result> results = {{"modified", attention_.returned[0]}};
-    if (use_ == HookUse::mma && factor() >= 0) results.push_back({"factor", factor()});
+    std::vector<Result> results = {{real_variable("modified"), attention_.returned[0]}};
+    if (use_ == HookUse::mma && factor() >= 0) results.push_back({real_variable("factor"), factor()});
     return fmt::format(
         "template <bool kUnmasked>\nSM void body_forward(const BodyArguments& body, int b, int h, int t, int "
         "s, const "
@@ -101,9 +109,10 @@ class HookPrinter {
 
   /// The weight is 0 where no key is seen, so masks are not evaluated.
   std::string backward() const {
-    std::vector<Result> results = {{"mixed", attention_.returned[1]}, {"dscore", attention_.returned[2]}};
+    std::vector<Result> results = {{real_variable("mixed"), attention_.returned[1]},
+                                   {real_variable("dscore"), attention_.returned[2]}};
     for (size_t i = 3; i < attention_.returned.size(); ++i)
-      results.push_back({fmt::format("gradients[{}]", i - 3), attention_.returned[i]});
+      results.push_back({element_of("gradients", gpu::Scalar::real, i - 3), attention_.returned[i]});
     return fmt::format(
         "template <bool = true>\nSM void body_backward(const BodyArguments& body, int b, int h, int t, int "
         "s, const unsigned* draws, "
@@ -115,28 +124,28 @@ class HookPrinter {
 
   /// Returns the statements that the results need, and the assignments of the results.
   std::string statements(const std::vector<Result>& results) const {
-    CudaContext context(kernel_, "blockIdx.x");
-    BlockPrinters printers(context);
-    context.out.indent();
+    gpu::LoweringContext context(kernel_, gpu::block_number());
+    gpu::BlockLowerings lowerings(context);
     for (size_t i = 0; i < attention_.axes.size(); ++i)
-      context.place.indices[attention_.axes[i]] = kIndices[i];
+      context.place.indices[attention_.axes[i]] = gpu::variable(kIndices[i], gpu::Scalar::index);
     const BlockNest nest = context.shape.nest_of(kernel_.blocks.front());
     const std::vector<bool> needed = needed_for(results);
     for (const int id : kernel_.blocks.front().instructions) {
       const Instruction& x = instruction(id);
       if (!needed[static_cast<size_t>(id)]) continue;
       if (x.kind == Kind::handed)
-        context.set_value(id, {kHanded[static_cast<size_t>(x.slot)], CudaKind::real});
+        context.set_value(id, real_variable(kHanded[static_cast<size_t>(x.slot)]));
       else if (x.kind == Kind::random)
-        context.set_value(id, {fmt::format("(int)draws[{}]", x.slot), CudaKind::integer});
+        context.set_value(id, gpu::cast(element_of("draws", gpu::Scalar::bits, x.slot), gpu::Scalar::int32));
       else if (id == mask_.instruction)
-        print_mask(context, printers, nest, id);
+        lower_mask(context, lowerings, nest, id);
       else
-        printers.instructions.print(nest, id);
+        lowerings.instructions.lower(nest, id);
     }
     for (const Result& result : results)
-      context.out.line("{} = {};", result.target, context.value_as(result.instruction, CudaKind::real));
-    return unpacked_names(kernel_, context.out.text()) + context.out.text();
+      context.out.set(result.target, context.value_as(result.instruction, gpu::Scalar::real));
+    const std::string text = print(context.out.body(), 1);
+    return unpacked_names(kernel_, text) + text;
   }
 
   std::vector<bool> needed_for(const std::vector<Result>& results) const {
@@ -152,11 +161,12 @@ class HookPrinter {
     return needed;
   }
 
-  static void print_mask(CudaContext& context, BlockPrinters& printers, const BlockNest& nest, int id) {
-    printers.instructions.print(nest, id);
-    const std::string seen = context.value_as(id, CudaKind::flag);
-    context.out.line("const bool seen = kUnmasked || {};", seen);
-    context.set_value(id, {"seen", CudaKind::flag});
+  static void lower_mask(gpu::LoweringContext& context, gpu::BlockLowerings& lowerings, const BlockNest& nest,
+                         int id) {
+    lowerings.instructions.lower(nest, id);
+    const gpu::Expr unmasked = gpu::variable("kUnmasked", gpu::Scalar::flag);
+    context.set_value(id, context.out.declare(gpu::Scalar::flag, "seen",
+                                              unmasked || context.value_as(id, gpu::Scalar::flag)));
   }
 
   const Kernel& kernel_;
@@ -168,7 +178,7 @@ class HookPrinter {
 }  // namespace
 
 std::string unpacked_names(const Kernel& kernel, const std::string& text) {
-  const CudaNames names(kernel);
+  const gpu::KernelNames names(kernel);
   std::string lines;
   for (const std::string& param : names.params())
     if (text.find(param + "[") != std::string::npos || text.find("(" + param + ",") != std::string::npos)
@@ -186,7 +196,7 @@ AttentionHooks hook_facts(const Kernel& kernel, HookUse use) { return HookPrinte
 bool is_plain_when_unmasked(const Kernel& kernel) { return HookPrinter(kernel, HookUse::mma).is_plain(); }
 
 std::string body_arguments_text(const Kernel& kernel) {
-  const CudaNames names(kernel);
+  const gpu::KernelNames names(kernel);
   std::string text = "random";
   for (const std::string& param : names.params()) text += ", " + param;
   for (const std::string& dim : names.dims()) text += ", " + dim + "_";

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include "codegen/cuda/device_text.h"
-#include "codegen/cuda/printers/block_printers.h"
+#include "codegen/cuda/printers/print_expression.h"
 #include "codegen/cuda/with_words.h"
+#include "codegen/gpu/lower/address_lowering.h"
 
 namespace smelt {
 namespace {
@@ -23,8 +24,9 @@ class TileCode {
   using V = std::string;
 
   TileCode(const Kernel& kernel, HookUse use)
-      : kernel_(kernel), use_(use), context_(kernel, "blockIdx.x"), addresses_(context_) {
-    for (size_t i = 0; i < 2; ++i) context_.place.indices[kernel.attention->axes[i]] = i == 0 ? "b" : "h";
+      : kernel_(kernel), use_(use), context_(kernel, gpu::block_number()), addresses_(context_) {
+    for (size_t i = 0; i < 2; ++i)
+      context_.place.indices[kernel.attention->axes[i]] = gpu::variable(kLetters[i], gpu::Scalar::index);
   }
 
   /// Ranges of numbers along queries (2) or keys (3), in the order of their first use.
@@ -43,7 +45,7 @@ class TileCode {
     return {fmt::format("{}0", letter), fmt::format("({}1 - 1)", letter)};
   }
   Interval<V> load(int id, int dim) {
-    if (dim < 0) return point(fmt::format("(int)sm_get({})", addresses_.element(id)));
+    if (dim < 0) return point(fmt::format("(int)sm_get({})", print(addresses_.element(id))));
     add_range(id, dim);
     const std::string owner = use_ == HookUse::mma ? "" : dim == 2 ? "queries." : "keys.";
     return {fmt::format("{}range{}.least", owner, id), fmt::format("{}range{}.most", owner, id)};
@@ -81,15 +83,16 @@ class TileCode {
       return strides[static_cast<size_t>(kernel_.attention->axes[axis])];
     };
     const auto axis = static_cast<int>(kernel_.attention->axes[static_cast<size_t>(dim)]);
-    context_.place.indices[axis] = fmt::format("{}0", kLetters[dim]);
+    context_.place.indices[axis] = gpu::variable(fmt::format("{}0", kLetters[dim]), gpu::Scalar::index);
     const std::string function = use_ == HookUse::mma     ? "tile_range"
                                  : stride_of(1).is_zero() ? "lane_range<kByLane>"
                                                           : "lane_range<true>";
-    ranges_.push_back(
-        {dim, name,
-         fmt::format("{}({}, {}, {}, {}1 - {}0)", function, addresses_.array(id), addresses_.index(id),
-                     context_.names.dim(stride_of(static_cast<size_t>(dim))), kLetters[dim], kLetters[dim])});
-    context_.place.indices[axis] = "0";
+    ranges_.push_back({dim, name,
+                       fmt::format("{}({}, {}, {}, {}1 - {}0)", function, print(addresses_.array(id)),
+                                   print(addresses_.index(id)),
+                                   print(context_.names.dim(stride_of(static_cast<size_t>(dim)))),
+                                   kLetters[dim], kLetters[dim])});
+    context_.place.indices[axis] = 0;
   }
 
   static Interval<V> point(const V& text) { return {text, text}; }
@@ -113,8 +116,8 @@ class TileCode {
   std::vector<Range> ranges_;
   std::string kept_;
   int kept_count_ = 0;
-  CudaContext context_;
-  AddressPrinter addresses_;
+  gpu::LoweringContext context_;
+  gpu::AddressLowering addresses_;
 };
 
 /// Returns the function for one tile per call, which all threads of a block, or of warps of it, make.

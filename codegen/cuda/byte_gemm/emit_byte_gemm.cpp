@@ -19,7 +19,7 @@ const KernelParam& param_of(const Kernel& kernel, const GemmKernel::Operand& ope
 
 std::string entry(const Kernel& kernel) {
   const GemmKernel& gemm = *kernel.gemm;
-  const CudaNames names(kernel);
+  const gpu::KernelNames names(kernel);
   const CudaBody body{&kernel, names, "", {}};
   const int64_t columns = gemm.n.constant().value() / gemm.few->parts;
   return fmt::format(

@@ -4,7 +4,6 @@
 
 #include "codegen/cuda/gemm/gemm_text.h"
 #include "codegen/cuda/prelude.h"
-#include "codegen/cuda/printers/cuda_names.h"
 #include "codegen/cuda/printers/print_body.h"
 
 namespace smelt {
@@ -24,7 +23,7 @@ WgmmaGemm gemm_of(const Kernel& kernel) {
 
 /// The kernel that the host launches.
 std::string entry(const Kernel& kernel) {
-  const CudaNames names(kernel);
+  const gpu::KernelNames names(kernel);
   std::string parameters;
   for (size_t i = 0; i < kernel.params.size(); ++i)
     parameters += fmt::format("{}{}* {}, ", kernel.params[i].output ? "" : "const ",
@@ -32,7 +31,7 @@ std::string entry(const Kernel& kernel) {
   parameters += "const unsigned* random";
   for (const std::string& dim : names.dims()) parameters += fmt::format(", long long {}_", dim);
   for (int i = 0; i < kernel.random_slots; ++i) parameters += fmt::format(", unsigned id{}", i);
-  const auto size = [&](const Dim& dim) { return names.dim(dim) + (dim.is_constant() ? "" : "_"); };
+  const auto size = [&](const Dim& dim) { return number_of(names, dim); };
   const GemmKernel& gemm = *kernel.gemm;
   return fmt::format(
       "extern \"C\" __global__ void {}__launch_bounds__(kThreads, 1) {}(const __grid_constant__ TensorMap "

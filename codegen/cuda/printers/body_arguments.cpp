@@ -8,7 +8,7 @@ namespace smelt {
 namespace {
 
 /// Names that the text may use.
-std::string unpacked(const Kernel& kernel, const CudaNames& names, const std::string& text) {
+std::string unpacked(const Kernel& kernel, const gpu::KernelNames& names, const std::string& text) {
   std::string lines;
   const auto unpack = [&](const std::string& name, const std::string& line) {
     if (text.find(name) != std::string::npos) lines += line;
@@ -27,7 +27,7 @@ std::string unpacked(const Kernel& kernel, const CudaNames& names, const std::st
 
 }  // namespace
 
-std::string body_arguments(const Kernel& kernel, const CudaNames& names) {
+std::string body_arguments(const Kernel& kernel, const gpu::KernelNames& names) {
   std::string text = "struct BodyArguments {\n  const unsigned* random;\n";
   for (size_t i = 0; i < kernel.params.size(); ++i)
     text += fmt::format("  {}{}* {};\n", kernel.params[i].output ? "" : "const ",
@@ -37,7 +37,7 @@ std::string body_arguments(const Kernel& kernel, const CudaNames& names) {
   return text + "};\n";
 }
 
-std::string body_argument_list(const Kernel& kernel, const CudaNames& names) {
+std::string body_argument_list(const Kernel& kernel, const gpu::KernelNames& names) {
   std::string list = "random";
   for (const std::string& param : names.params()) list += ", " + param;
   for (const std::string& dim : names.dims()) list += fmt::format(", {}_", dim);
@@ -45,7 +45,7 @@ std::string body_argument_list(const Kernel& kernel, const CudaNames& names) {
   return list;
 }
 
-std::string body_function(const Kernel& kernel, const CudaNames& names, const std::string& head,
+std::string body_function(const Kernel& kernel, const gpu::KernelNames& names, const std::string& head,
                           const std::string& text) {
   return fmt::format("{} {{\n{}{}}}\n\n", head, unpacked(kernel, names, text), text);
 }

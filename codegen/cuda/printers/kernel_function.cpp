@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "codegen/cuda/prelude.h"
+#include "codegen/cuda/printers/print_expression.h"
 
 namespace smelt {
 namespace {
@@ -32,8 +33,8 @@ std::string number_parameters(const CudaBody& body) {
   return text + ", long long range_";
 }
 
-std::string number_of(const CudaNames& names, const Dim& dim) {
-  return names.dim(dim) + (dim.is_constant() ? "" : "_");
+std::string number_of(const gpu::KernelNames& names, const Dim& dim) {
+  return print(names.launched_dim(dim));
 }
 
 bool has_two_forms(const CudaBody& body) { return !body.alignment_conditions.empty(); }

@@ -1,27 +1,15 @@
 #include "codegen/cuda/printers/print_body.h"
 
-#include "codegen/cuda/printers/block_printers.h"
-#include "codegen/cuda/printers/row_printer.h"
-#include "codegen/cuda/printers/tile_printer.h"
+#include "codegen/cuda/printers/print_expression.h"
+#include "codegen/cuda/printers/print_statements.h"
 
 namespace smelt {
 
-CudaBody print_body(const Kernel& kernel, const std::string& block) {
-  CudaContext context(kernel, block);
-  BlockPrinters printers(context);
-  context.out.indent();
-  context.out.line("const Index range = (Index)range_;");
-  context.names.declare_dims(context.out);
-  if (context.shape.is_reduced())
-    TilePrinter(context, printers).print();
-  else
-    RowPrinter(context, printers).print();
-  return {&kernel,
-          context.names,
-          context.out.text(),
-          printers.addresses.alignment_conditions(),
-          context.shared.floats,
-          context.shared.ints};
+CudaBody print_body(const Kernel& kernel, const gpu::Expr& block) {
+  const gpu::LoweredBody body = gpu::lower_body(kernel, block);
+  std::vector<std::string> conditions;
+  for (const gpu::Expr& condition : body.alignment_conditions) conditions.push_back(print(condition));
+  return {&kernel, body.names, print(body.code, 1), conditions, body.shared_floats, body.shared_ints};
 }
 
 }  // namespace smelt

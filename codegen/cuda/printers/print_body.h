@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/cuda/printers/cuda_names.h"
+#include "codegen/gpu/lower/lower_body.h"
 #include "ir/kernel/kernel.h"
 
 namespace smelt {
@@ -15,7 +15,7 @@ namespace smelt {
 
 struct CudaBody {
   const Kernel* kernel = nullptr;
-  CudaNames names;
+  gpu::KernelNames names;
   std::string text;
   /// Conditions on the sizes at launch under which all vectors are aligned. If all hold, the code around the
   /// text may define the constant `aligned` as true; the body then accesses memory by vectors. Empty if the
@@ -24,8 +24,8 @@ struct CudaBody {
   int64_t shared_floats = 0, shared_ints = 0;  // elements of the arrays shared_floats and shared_ints
 };
 
-/// Returns the body. `block`: an expression for the index of the thread block.
-CudaBody print_body(const Kernel& kernel, const std::string& block);
+/// Returns the body. `block`: the number of the thread block.
+CudaBody print_body(const Kernel& kernel, const gpu::Expr& block);
 
 // ---- kernel_function.cpp
 // A kernel's body as a device function, for a __global__ function ("launched function") that runs several
@@ -38,7 +38,7 @@ std::string pointer_parameters(const CudaBody& body, const std::string& prefix);
 /// random instructions, and `range_` (the value of Kernel::range).
 std::string number_parameters(const CudaBody& body);
 /// Returns the expression for a size in the launched function: a constant, or the name of a parameter.
-std::string number_of(const CudaNames& names, const Dim& dim);
+std::string number_of(const gpu::KernelNames& names, const Dim& dim);
 
 /// Returns whether the body has two forms: one that accesses memory by vectors, and one that accesses it by
 /// scalars. The sizes at launch determine the form that runs. function_of then returns a template with the
@@ -57,13 +57,13 @@ std::string function_arguments(const CudaBody& body, const std::string& block);
 
 /// Returns the text of struct BodyArguments. Its members are the key of the random numbers, the kernel's
 /// parameters, the sizes, and the ids of random instructions.
-std::string body_arguments(const Kernel& kernel, const CudaNames& names);
+std::string body_arguments(const Kernel& kernel, const gpu::KernelNames& names);
 /// Returns the initializers of the members of BodyArguments: the names of parameters of the launched
 /// function.
-std::string body_argument_list(const Kernel& kernel, const CudaNames& names);
+std::string body_argument_list(const Kernel& kernel, const gpu::KernelNames& names);
 /// Returns a function with the signature `head`, which has a parameter `const BodyArguments& body`. The
 /// function defines local variables for the members of `body` that `text` names, and continues with `text`.
-std::string body_function(const Kernel& kernel, const CudaNames& names, const std::string& head,
+std::string body_function(const Kernel& kernel, const gpu::KernelNames& names, const std::string& head,
                           const std::string& text);
 
 }  // namespace smelt

@@ -30,7 +30,8 @@ struct BeforeText {
   CudaBody first, others;
 
   explicit BeforeText(const Kernel& kernel, const Kernel& rest)
-      : first(print_body(kernel, "block_")), others(print_body(rest, "block_")) {}
+      : first(print_body(kernel, gpu::variable("block_", gpu::Scalar::bits))),
+        others(print_body(rest, gpu::variable("block_", gpu::Scalar::bits))) {}
 
   std::string functions() const { return function_of(first, "stage_first") + function_of(others, "stage"); }
 
@@ -40,7 +41,7 @@ struct BeforeText {
     return all.substr(0, all.rfind(", ", all.size() - 3) + 2);
   }
 
-  std::string call(const CudaNames& names) const {
+  std::string call(const gpu::KernelNames& names) const {
     const Kernel& kernel = *first.kernel;
     std::string pointers, numbers = "random";
     for (size_t i = 0; i + 1 < kernel.params.size(); ++i)
@@ -152,7 +153,7 @@ class SmallMPrinter {
 
   const Kernel& kernel_;
   const GemmKernel& gemm_;
-  const CudaNames names_;
+  const gpu::KernelNames names_;
   const CudaBody host_;
   std::optional<Kernel> rest_;
   std::optional<BeforeText> before_;
@@ -160,7 +161,7 @@ class SmallMPrinter {
 
 }  // namespace
 
-std::string handed_sums(const Kernel& kernel, const CudaNames& names) {
+std::string handed_sums(const Kernel& kernel, const gpu::KernelNames& names) {
   const SmallMTiles& few = *kernel.gemm->few;
   const std::string bias = few.bias < 0 ? ""
                                         : fmt::format(" + sm_get({}[column + part * n])",

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "codegen/cuda/printers/cuda_names.h"
 #include "codegen/cuda/small_m/small_m.h"
+#include "codegen/gpu/lower/kernel_names.h"
 #include "ir/kernel/kernel.h"
 
 namespace smelt {
@@ -17,7 +17,7 @@ namespace smelt {
 std::string emit_small_m(const Kernel& kernel);
 /// Returns text that defines `handed`, the argument of body_run (below), from `sums`, the sums of an element.
 /// They are rounded as if they had been stored, and the bias is added. Requires: GemmKernel::few is set.
-std::string handed_sums(const Kernel& kernel, const CudaNames& names);
+std::string handed_sums(const Kernel& kernel, const gpu::KernelNames& names);
 /// Returns the element type of A. The weights have the same type, or are i8.
 DType small_m_dtype(const Kernel& kernel);
 /// Returns the bytes of dynamic shared memory that a block needs. If a prologue stores A in shared memory,

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "codegen/cuda/printers/block_printers.h"
 #include "codegen/cuda/printers/print_body.h"
+#include "codegen/cuda/printers/print_expression.h"
+#include "codegen/cuda/printers/print_statements.h"
+#include "codegen/gpu/lower/block_lowerings.h"
 
 namespace smelt {
 namespace {
@@ -28,56 +30,59 @@ class ElementBodyPrinter {
   }
 
   std::string types() const {
-    const CudaContext context(kernel_, "0");
+    const gpu::LoweringContext context(kernel_, 0);
     std::string text = "struct BodyLoads {\n";
     for (const int id : early_)
-      text += fmt::format("  {} early{};\n", cuda_type(context.memory_kind(id)), id);
+      text += fmt::format("  {} early{};\n", cuda_type(context.memory_type(id)), id);
     return text + "};\n\n";
   }
 
-  static void begin(CudaContext& context) {
-    context.out.indent();
-    context.place.indices[static_cast<size_t>(context.shape.inner)] = "c";
-    context.declare_indices("row", context.shape.parallel);
+  static void begin(gpu::LoweringContext& context) {
+    context.place.indices[static_cast<size_t>(context.shape.inner)] = context.column();
+    context.declare_indices(gpu::variable("row", gpu::Scalar::index), context.shape.parallel);
   }
 
   std::string load() const {
-    CudaContext context(kernel_, "0");
-    BlockPrinters printers(context);
+    gpu::LoweringContext context(kernel_, 0);
+    gpu::BlockLowerings lowerings(context);
     begin(context);
     for (const int id : early_)
-      context.out.line("loads.early{} = sm_get({});", id, printers.addresses.element(id));
+      context.out.set(early_load(context, id), gpu::load(lowerings.addresses.element(id)));
     return body_function(kernel_, names_,
                          "SM void body_load(const BodyArguments& body, Index row, Index c, BodyLoads& loads)",
-                         context.out.text());
+                         print(context.out.body(), 1));
   }
 
   std::string body() const {
-    CudaContext context(kernel_, "0");
-    BlockPrinters printers(context);
+    gpu::LoweringContext context(kernel_, 0);
+    gpu::BlockLowerings lowerings(context);
     begin(context);
-    for (const int id : early_)
-      context.set_value(id, {fmt::format("loads.early{}", id), context.memory_kind(id)});
-    for (const KernelBlock& block : kernel_.blocks) print(block, context, printers);
+    for (const int id : early_) context.set_value(id, early_load(context, id));
+    for (const KernelBlock& block : kernel_.blocks) lower(block, context, lowerings);
     return body_function(kernel_, names_,
                          "SM void body_run(const BodyArguments& body, Index row, Index c, const BodyLoads& "
                          "loads, const float (&handed)[PARTS])",
-                         context.out.text());
+                         print(context.out.body(), 1));
   }
 
-  void print(const KernelBlock& block, CudaContext& context, BlockPrinters& printers) const {
+  static gpu::Expr early_load(const gpu::LoweringContext& context, int id) {
+    return gpu::variable_of("loads.early", id, context.memory_type(id));
+  }
+
+  void lower(const KernelBlock& block, gpu::LoweringContext& context, gpu::BlockLowerings& lowerings) const {
     const BlockNest nest = context.shape.nest_of(block);
     for (const int id : block.instructions) {
       const Instruction& x = instruction(id);
       if (x.kind == Kind::handed)
-        context.set_value(id, {fmt::format("handed[{}]", x.slot), CudaKind::real});
+        context.set_value(
+            id, gpu::element(gpu::variable("handed", gpu::Type(gpu::Scalar::real).array(1)), x.slot));
       else if (!is_early(x))
-        printers.instructions.print(nest, id);
+        lowerings.instructions.lower(nest, id);
     }
   }
 
   const Kernel& kernel_;
-  const CudaNames names_;
+  const gpu::KernelNames names_;
   std::vector<int> early_;
 };
 

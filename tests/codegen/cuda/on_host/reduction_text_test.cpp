@@ -1,11 +1,14 @@
-// The CUDA texts of every row of reduce_ops.def, the table's own forms and those made of its expressions,
-// against the row's reference.
+// The CUDA texts of every row of reduce_ops.def, those that call device functions and those made of its
+// expressions, against the row's reference.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
-#include "codegen/cuda/cuda_reduction.h"
+#include "codegen/cuda/printers/print_expression.h"
+#include "codegen/cuda/printers/print_statements.h"
+#include "codegen/gpu/lower/state_code.h"
 #include "ir/evaluate/reduction.h"
 #include "runtime/cpu/shared_object.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
@@ -18,7 +21,7 @@ struct ReductionForm {
   DType element;
   bool fast, own_forms;
 
-  CudaReduction reduction() const { return {op, element, fast, own_forms}; }
+  gpu::StateCode code() const { return {op, element, fast, own_forms}; }
   std::string name() const {
     return fmt::format("reduce_{}_{}{}{}", smelt::name(op), smelt::name(element), fast ? "_fast" : "",
                        own_forms ? "_own" : "");
@@ -36,31 +39,43 @@ std::vector<ReductionForm> reduction_forms() {
   return forms;
 }
 
+/// The halves of the elements, each with a state of its own.
+using Halves = std::array<gpu::StateCode::State, 2>;
+
+Halves declare_halves(gpu::BodyBuilder& out, const gpu::StateCode& code) {
+  const gpu::StateCode::State identity = code.identity();
+  Halves halves;
+  for (int half : {0, 1})
+    for (size_t i = 0; i < code.size(); ++i)
+      halves[half].push_back(
+          out.declare_changing(code.type(i), fmt::format("{}{}", half == 0 ? "l" : "r", i), identity[i]));
+  return halves;
+}
+
+/// Reduces the elements before `cut` to the left half, and those after to the right one.
+void reduce_halves(gpu::BodyBuilder& out, const gpu::StateCode& code, const Halves& halves) {
+  const auto variable = [](const char* name) { return gpu::variable(name, gpu::Scalar::int32); };
+  const gpu::Expr i = out.open_loop(gpu::Scalar::int32, "i", 0, variable("count"), 1);
+  const gpu::Expr x = gpu::element(gpu::variable("x", gpu::Type(gpu::Scalar::real).pointer_to_const()), i);
+  const gpu::Expr e = out.declare(code.type(0), "e", gpu::cast(x, code.type(0)));
+  for (int half : {0, 1})
+    out.where(half == 0 ? i < variable("cut") : i >= variable("cut"),
+              [&] { code.combine(out, halves[half], code.lift(e, i)); });
+  out.close();
+}
+
 /// `count` elements, cut in two: each half is reduced alone, then the right one joins the left.
 std::string function_text(const ReductionForm& form) {
-  const CudaReduction reduction = form.reduction();
-  CudaReduction::State halves[2];
-  CodeText out;
-  out.open("extern \"C\" void {}(const float* x, int count, int cut, double* results)", form.name());
-  for (int half : {0, 1})
-    for (size_t i = 0; i < reduction.size(); ++i) {
-      halves[half].push_back(fmt::format("{}{}", half == 0 ? "l" : "r", i));
-      out.line("{} {} = {};", cuda_type(reduction.kind(i)), halves[half][i], reduction.identity()[i]);
-    }
-  out.open("for (int i = 0; i < count; ++i)");
-  out.line("const {0} e = ({0})x[i];", cuda_type(reduction.kind(0)));
-  const CudaReduction::State lifted = reduction.lift("e", "i");
-  for (int half : {0, 1}) {
-    out.open("if (i {} cut)", half == 0 ? "<" : ">=");
-    reduction.combine(out, halves[half], lifted);
-    out.close();
-  }
-  out.close();
-  reduction.combine(out, halves[0], halves[1]);
+  const gpu::StateCode code = form.code();
+  gpu::BodyBuilder out;
+  const Halves halves = declare_halves(out, code);
+  reduce_halves(out, code, halves);
+  code.combine(out, halves[0], halves[1]);
+  const gpu::Expr results = gpu::variable("results", gpu::Type(gpu::Scalar::wide_real).pointer_to());
   for (size_t i = 0; i < info(form.op).results.size(); ++i)
-    out.line("results[{}] = (double){};", i, operand_text(reduction.finish(halves[0], i)));
-  out.close();
-  return out.text();
+    out.set(gpu::element(results, i), gpu::cast(code.finish(halves[0], i), gpu::Scalar::wide_real));
+  return fmt::format("extern \"C\" void {}(const float* x, int count, int cut, double* results) {{\n{}}}\n",
+                     form.name(), print(out.body(), 1));
 }
 
 const SharedObject& compiled_reductions() {
@@ -114,7 +129,7 @@ TEST_P(ReductionText, FollowsItsReference) {
       function(x.data(), static_cast<int>(count), static_cast<int>(cut), results.data());
       for (size_t i = 0; i < expected.size(); ++i)
         EXPECT_NEAR(results[i],
-                    form.element == DType::i32 && form.reduction().kind(i) == CudaKind::integer
+                    form.element == DType::i32 && form.code().type(i) == gpu::Scalar::int32
                         ? std::trunc(expected[i])
                         : expected[i],
                     1e-5 * (1 + std::abs(expected[i])))

@@ -2,7 +2,8 @@
 // row's reference.
 #include <gtest/gtest.h>
 
-#include "codegen/cuda/expressions.h"
+#include "codegen/cuda/printers/print_expression.h"
+#include "codegen/gpu/lower/scalar_values.h"
 #include "runtime/cpu/shared_object.h"
 #include "tests/codegen/scalar_rows.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
@@ -17,14 +18,15 @@ struct Form {
   bool fast;
 
   const ScalarOpInfo& row() const { return info(op); }
-  CudaKind operand(int i) const { return cuda_kind(operand_type(op, type, i)); }
+  gpu::Scalar operand(int i) const { return gpu::computed_type(operand_type(op, type, i)); }
   std::string name() const {
-    return fmt::format("{}_{}{}", row().name, cuda_type(cuda_kind(type)), fast ? "_fast" : "");
+    return fmt::format("{}_{}{}", row().name, cuda_type(gpu::computed_type(type)), fast ? "_fast" : "");
   }
-  CudaValue text() const {
-    std::vector<CudaValue> operands;
-    for (int i = 0; i < row().arity; ++i) operands.push_back({std::string(1, "abc"[i]), operand(i)});
-    return cuda_apply(op, operands, fast);
+  gpu::Expr value() const {
+    std::vector<gpu::Expr> operands;
+    for (int i = 0; i < row().arity; ++i)
+      operands.push_back(gpu::variable(std::string(1, "abc"[i]), operand(i)));
+    return gpu::apply(op, operands, fast ? gpu::Precision::fast : gpu::Precision::exact);
   }
 };
 
@@ -43,9 +45,9 @@ std::string function_text(const Form& form) {
   std::string text = fmt::format("extern \"C\" double {}(double x, double y, double z) {{\n", form.name());
   for (int i = 0; i < form.row().arity; ++i)
     text += fmt::format("  const {0} {1} = ({0}){2};\n", cuda_type(form.operand(i)), "abc"[i], "xyz"[i]);
-  const CudaValue value = form.text();
-  return text + fmt::format("  const {} result = {};\n  return (double)result;\n}}\n", cuda_type(value.kind),
-                            value.text);
+  const gpu::Expr value = form.value();
+  return text + fmt::format("  const {} result = {};\n  return (double)result;\n}}\n",
+                            cuda_type(value.type()), print(value));
 }
 
 /// All forms at once: the compiler's start costs more than they do.
@@ -67,17 +69,17 @@ INSTANTIATE_TEST_SUITE_P(All, ScalarText, testing::ValuesIn(all_forms()),
 
 TEST_P(ScalarText, FollowsItsReference) {
   const Form form = GetParam();
-  const CudaValue text = form.text();
+  const gpu::Expr value = form.value();
   const auto function =
       reinterpret_cast<double (*)(double, double, double)>(compiled_forms().symbol(form.name()));
   const double relative = form.fast ? 4e-6 : 1e-6, absolute = form.fast ? 1e-6 : 2e-7;
   for (const Operands& x : operand_tuples(form.op, form.type)) {
-    const auto expected = expected_value(form.op, text.kind == CudaKind::real, x);
+    const auto expected = expected_value(form.op, value.scalar() == gpu::Scalar::real, x);
     if (!expected) continue;
     const double is = function(x.at[0], x.at[1], x.at[2]);
     EXPECT_TRUE(is_close(is, *expected, relative, absolute))
         << form.name() << "(" << x.at[0] << ", " << x.at[1] << ", " << x.at[2] << ") = " << is
-        << ", expected " << *expected << "; the text is " << text.text;
+        << ", expected " << *expected << "; the text is " << print(value);
   }
 }
 
