@@ -45,6 +45,8 @@ class CodeGenerator {
 
   /// Fills kernel.schedule. Other fields that depend on the schedule are set later, by passes over kernels.
   virtual void schedule(Kernel& kernel, const Symbols& symbols, const Target& target) const = 0;
+  /// Returns the faults of the code that the back end makes from a kernel, before it becomes machine code.
+  virtual std::vector<std::string> verify(const Kernel& kernel) const = 0;
   /// Returns the kernels as readable text. Throws Error if `lists` is false.
   virtual std::string listing(llvm::ArrayRef<ListedKernel> kernels) const = 0;
   /// Returns the plan of the program: the data that the runtime executes, with the machine code of all

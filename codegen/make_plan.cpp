@@ -1,11 +1,14 @@
 #include "codegen/make_plan.h"
 
+#include <fmt/ranges.h>
+
 #include "codegen/code_generator.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/cuda/byte_gemm/emit_byte_gemm.h"
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/kernel_parameters.h"
 #include "codegen/kernel_passes/kernel_indices.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 
@@ -54,6 +57,14 @@ Plan plan_without_code(const Program& program) {
   plan.entries = program.entries;
   for (const Kernel& kernel : program.kernels) plan.kernels.push_back(describe_kernel(kernel));
   return plan;
+}
+
+void verify_code(const Program& program, const Target& target) {
+  std::vector<std::string> faults;
+  for (const Kernel& kernel : program.kernels)
+    for (std::string& fault : code_generator(target).verify(kernel)) faults.push_back(std::move(fault));
+  if (!faults.empty())
+    fail_with(Status::internal, "the code of the program is not valid:\n{}", fmt::join(faults, "\n"));
 }
 
 Plan make_plan(Program& program, const Target& target) {

@@ -14,6 +14,10 @@ namespace smelt {
 /// build lacks a code generator for the target.
 Plan make_plan(Program& program, const Target& target = {});
 
+/// Throws Error (internal) with all faults if the code that the back end makes from a kernel is not valid
+/// (CodeGenerator::verify).
+void verify_code(const Program& program, const Target& target);
+
 /// Make a plan for one kind of target. make_cpu_plan exists only in builds with SMELT_CPU.
 Plan make_cpu_plan(const Program& program);
 Plan make_cuda_plan(Program& program, const Target& target);

@@ -34,6 +34,13 @@ while IFS=: read -r file line _; do fault "$file:$line: the engine of generation
 while IFS=: read -r file line _; do fault "$file:$line: asks for a target by name: ask Target::can or device_kind"; done \
   < <(grep -rnE 'is_cuda\(\)|starts_with\("(sm_|cpu)|back_end [!=]= BackEnd|compute_capability [!=]= [0-9k]' --include='*.h' --include='*.cpp' \
         ir passes frontend codegen runtime compiler | grep -vE '^(codegen|runtime)/cuda/|^ir/target\.cpp' || true)
+# The thread IR of GPUs knows no language that it is printed in.
+while IFS=: read -r file line text; do
+  path=$(sed -nE 's/^#include "([^"]+)".*/\1/p' <<<"$text")
+  [[ "$path" =~ ^(codegen/(gpu|kernel_passes)|ir|runtime|llvm)/ ]] || fault "$file:$line: codegen/gpu includes $path"
+done < <(grep -rnE --include='*.h' --include='*.cpp' '^#include "' codegen/gpu || true)
+while IFS=: read -r file line _; do fault "$file:$line: syntax of CUDA in codegen/gpu: that is for codegen/cuda/printers"; done \
+  < <(grep -rnE '\b__[a-z]|threadIdx|blockIdx|#pragma unroll|"[^"]*;"' --include='*.h' --include='*.cpp' codegen/gpu || true)
 # The driver runs rows of the tables of passes: it calls no function that changes a graph, module, program or kernel itself.
 passes=$(grep -rhoE "^(bool|void) \w+\((Graph|Module|Program|Kernel)& " --include='*.h' passes codegen | sed -E 's/^\w+ (\w+).*/\1/' | sort -u | paste -sd'|')
 while IFS=: read -r file line _; do fault "$file:$line: the driver calls a pass: give it a row and a place in pass_pipeline.cpp"; done \

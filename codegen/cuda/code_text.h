@@ -28,18 +28,6 @@ class CodeText {
     --depth_;
     text_ += std::string(2 * depth_, ' ') + "}\n";
   }
-  /// Appends a statement that runs only if `condition` holds; "": always.
-  void line_if(const std::string& condition, const std::string& statement) {
-    if (condition.empty()) return line("{}", statement);
-    open("if ({})", condition);
-    line("{}", statement);
-    close();
-  }
-  /// Opens a loop over 0 ... count - 1 that the compiler unrolls completely.
-  void open_unrolled(const std::string& variable, int64_t count) {
-    pragma_unroll();
-    open("for (int {0} = 0; {0} < {1}; ++{0})", variable, count);
-  }
   /// Appends "#pragma unroll", not indented.
   void pragma_unroll() { text_ += "#pragma unroll\n"; }
   void pragma_unroll(int64_t times) { text_ += fmt::format("#pragma unroll {}\n", times); }

@@ -3,6 +3,7 @@
 
 #include "codegen/code_generator.h"
 #include "codegen/cuda/emit_cuda.h"
+#include "codegen/gpu/lower/verify_kernel.h"
 #include "codegen/make_plan.h"
 #include "codegen/scheduling/schedule_kernels.h"
 #include "runtime/cuda/nvrtc.h"
@@ -30,6 +31,7 @@ class CudaCodeGenerator : public CodeGenerator {
     if (kernel.gemm) return schedule_gemm(kernel, symbols, target);
     schedule_for_gpu(kernel, symbols, target.device);
   }
+  std::vector<std::string> verify(const Kernel& kernel) const override { return gpu::verify_kernel(kernel); }
   std::string listing(llvm::ArrayRef<ListedKernel> kernels) const override {
     std::string text;
     for (const auto& [kernel, sources] : kernels)

@@ -131,6 +131,7 @@ class Compiler {
         result_.tuned = tune_schedules(result_.program, target_, options_.device);
         return;
       case PipelinePhase::Kind::emit:
+        if (options_.passes.verify_each) verify_code(result_.program, target_);
         result_.plan = make_plan(result_.program, target_);
     }
   }

@@ -115,6 +115,8 @@ Printed printed(const Expr& x) {
       return print_binary(*x);
     case Kind::negation:
       return {"!" + operand(*x, 0, kUnary), kUnary};
+    case Kind::difference:
+      return {fmt::format("__fsub_rn({})", print_list(x->operands)), kPrimary};
     case Kind::choice:
       return print_choice(*x);
     case Kind::cast:
@@ -149,7 +151,8 @@ std::string_view number_type(const gpu::Type& type) {
 }  // namespace
 
 std::string cuda_type(const gpu::Type& type) {
-  return fmt::format("{}{}{}", type.read_only ? "const " : "", number_type(type), type.pointer ? "*" : "");
+  return fmt::format("{}{}{}", type.pointer && type.read_only ? "const " : "", number_type(type),
+                     type.pointer ? "*" : "");
 }
 
 std::string print(const Expr& expression) { return printed(expression).text; }

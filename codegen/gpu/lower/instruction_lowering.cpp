@@ -73,8 +73,7 @@ Expr InstructionLowering::scalar_value(int id) const {
     return x.form == Form::inverse ? product
                                    : product * variable_of("unit_of_inverse", x.operands[1], Scalar::real);
   }
-  if (subtracts_statistic(c_.kernel, c_.shape, id))
-    return call("__fsub_rn", {operand(x, 0), operand(x, 1)}, Scalar::real);
+  if (subtracts_statistic(c_.kernel, c_.shape, id)) return rounded_difference(operand(x, 0), operand(x, 1));
   std::vector<Expr> operands;
   for (int operand : x.operands) operands.push_back(c_.value_of(operand));
   return apply(x.scalar_op, operands, precision_of(x.form));

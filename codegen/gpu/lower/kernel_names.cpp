@@ -29,6 +29,12 @@ std::string name_of_param(const Kernel& kernel, size_t number) {
   return unique && is_param_name(name) ? name : fmt::format("arg{}", number);
 }
 
+/// Partial sums are added to where they are; other elements are loaded and stored.
+Type type_of_param(const KernelParam& param) {
+  const Type element = param.partial ? Type(Scalar::real) : Type::stored(param.dtype);
+  return param.output ? element.pointer_to() : element.pointer_to_const();
+}
+
 }  // namespace
 
 KernelNames::KernelNames(const Kernel& kernel) : dims_(launch_dims(kernel)) {
@@ -37,9 +43,8 @@ KernelNames::KernelNames(const Kernel& kernel) : dims_(launch_dims(kernel)) {
     dim_names_.push_back(is_symbol_name(text) ? text : fmt::format("d{}", i));
   }
   for (size_t i = 0; i < kernel.params.size(); ++i) {
-    const Type element = Type::stored(kernel.params[i].dtype);
     params_.push_back(name_of_param(kernel, i));
-    param_types_.push_back(kernel.params[i].output ? element.pointer_to() : element.pointer_to_const());
+    param_types_.push_back(type_of_param(kernel.params[i]));
   }
 }
 

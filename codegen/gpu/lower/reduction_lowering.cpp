@@ -134,9 +134,8 @@ void ReductionLowering::combine_element(const RunningReduction& x, const std::ve
 }
 
 bool ReductionLowering::takes_vectors(int id) const {
-  const Instruction& x = c_.instruction(id);
-  return x.kind == Kind::reduce && !info(x.reduce_op).cuda_combine_vector.empty() && !c_.shape.is_reduced() &&
-         !keeps_exponentials(id);
+  return c_.instruction(id).kind == Kind::reduce && !c_.shape.is_reduced() &&
+         running_of(id).code.takes_vectors() && !keeps_exponentials(id);
 }
 
 void ReductionLowering::declare_vector(int id) {

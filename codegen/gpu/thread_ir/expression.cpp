@@ -85,6 +85,10 @@ Expr operator&&(const Expr& a, const Expr& b) {
 
 Expr operator||(const Expr& a, const Expr& b) { return comparison(BinaryOp::logical_or, a, b); }
 
+Expr rounded_difference(const Expr& a, const Expr& b) {
+  return Expr({.kind = Kind::difference, .type = a.type(), .operands = {a, b}});
+}
+
 Expr choice(const Expr& condition, const Expr& then, const Expr& otherwise) {
   return Expr({.kind = Kind::choice,
                .type = common_type(then.type(), otherwise.type()),
@@ -103,7 +107,10 @@ Expr retyped(const Expr& value, const Type& type) {
 
 Expr element(const Expr& array, const Expr& index) {
   Type type = array.type();
-  type.rank > 0 ? --type.rank : static_cast<int>(type.pointer = type.read_only = false);
+  if (type.rank > 0)
+    --type.rank;
+  else
+    type.pointer = false;
   return Expr({.kind = Kind::element, .type = type, .operands = {array, index}});
 }
 

@@ -65,21 +65,22 @@ class Expr {
 
 struct ExprNode {
   enum class Kind : uint8_t {
-    number,     // `real` if the type is real, otherwise `integer`
-    variable,   // `name`
-    thread,     // the number of the thread in its thread block
-    block,      // the number of the thread block
-    binary,     // `binary` of two operands
-    negation,   // whether the operand is false
-    choice,     // the second operand if the first is true, otherwise the third
-    cast,       // the operand as `type`
-    operation,  // `op` of scalar_ops.def; all operands have the type that it is computed in
-    result,     // result `slot` of `reduce` of reduce_ops.def, from its state: the operands
-    element,    // operands: an array or pointer, and an index
-    load,       // the operand, an element in memory, as a number
-    rounded,    // the operand rounded to the type `element` in memory, and widened again
-    shuffled,   // operands: mask, value, distance; the value of the lane whose number differs in these bits
-    call,       // a device function `name` of the operands; `constants` are known at compile time
+    number,      // `real` if the type is real, otherwise `integer`
+    variable,    // `name`
+    thread,      // the number of the thread in its thread block
+    block,       // the number of the thread block
+    binary,      // `binary` of two operands
+    negation,    // whether the operand is false
+    difference,  // of two reals, rounded: never a part of a fused multiply-add
+    choice,      // the second operand if the first is true, otherwise the third
+    cast,        // the operand as `type`
+    operation,   // `op` of scalar_ops.def; all operands have the type that it is computed in
+    result,      // result `slot` of `reduce` of reduce_ops.def, from its state: the operands
+    element,     // operands: an array or pointer, and an index
+    load,        // the operand, an element in memory, as a number
+    rounded,     // the operand rounded to the type `element` in memory, and widened again
+    shuffled,    // operands: mask, value, distance; the value of the lane whose number differs in these bits
+    call,        // a device function `name` of the operands; `constants` are known at compile time
   };
   Kind kind = Kind::number;
   Type type = Scalar::int32;
@@ -123,6 +124,7 @@ Expr operator!(const Expr& a);
 /// both are.
 Expr operator&&(const Expr& a, const Expr& b);
 Expr operator||(const Expr& a, const Expr& b);
+Expr rounded_difference(const Expr& a, const Expr& b);
 Expr choice(const Expr& condition, const Expr& then, const Expr& otherwise);
 Expr cast(const Expr& value, const Type& type);
 /// Returns the same expression with another type of the same representation.

@@ -27,7 +27,7 @@ struct Type {
   Scalar scalar = Scalar::int32;
   DType element = DType::f32;  // for Scalar::stored
   bool pointer = false;
-  bool read_only = false;  // for a pointer: the thread does not write through it
+  bool read_only = false;  // a pointer to, or an element of, what the thread does not write
   int rank = 0;
 
   Type(Scalar scalar) : scalar(scalar) {}  // NOLINT(google-explicit-constructor): most types are numbers
