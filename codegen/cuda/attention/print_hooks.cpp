@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "codegen/cuda/attention/wgmma_body.h"
-#include "codegen/cuda/printers/print_body.h"
+#include "codegen/cuda/printers/body_arguments.h"
 #include "codegen/cuda/printers/print_statements.h"
 #include "codegen/gpu/lower/block_lowerings.h"
 

@@ -4,8 +4,10 @@
 
 #include "codegen/cuda/byte_gemm/byte_gemm_text.h"
 #include "codegen/cuda/prelude.h"
-#include "codegen/cuda/printers/print_body.h"
+#include "codegen/cuda/printers/body_arguments.h"
+#include "codegen/cuda/printers/print_function.h"
 #include "codegen/cuda/small_m/emit_small_m.h"
+#include "codegen/gpu/lower/lower_function.h"
 
 namespace smelt {
 namespace {
@@ -20,22 +22,20 @@ const KernelParam& param_of(const Kernel& kernel, const GemmKernel::Operand& ope
 std::string entry(const Kernel& kernel) {
   const GemmKernel& gemm = *kernel.gemm;
   const gpu::KernelNames names(kernel);
-  const CudaBody body{&kernel, names, "", {}};
   const int64_t columns = gemm.n.constant().value() / gemm.few->parts;
   return fmt::format(
       "extern \"C\" __global__ void __attribute__((cluster_dims({}, 1, 1))) __launch_bounds__({}, 1) "
-      "{}(const __grid_constant__ TensorMap map0, "
-      "const "
-      "__grid_constant__ TensorMap map1, {}{}) {{\n"
+      "{}(const __grid_constant__ TensorMap map0, const __grid_constant__ TensorMap map1, {}, {}) {{\n"
       "  const BodyArguments body = {{{}}};\n  const int m = (int){}, n = {}, k = {};\n"
       "  const auto load = [&](int row, int column, BodyLoads& loads) {{ body_load(body, row, column, "
       "loads); }};\n"
       "  const auto put = [&](int row, int column, const float (&sums)[PARTS], const BodyLoads& loads) {{\n"
       "{}    body_run(body, row, column, loads, handed);\n  }};\n"
       "  byte_gemm(map0, map1, m, n, k, load, put);\n}}\n",
-      gemm.few->together * gemm.few->splits, kByteGemmThreads, kernel.name, pointer_parameters(body, ""),
-      number_parameters(body), body_argument_list(kernel, names), number_of(names, gemm.m), columns,
-      number_of(names, gemm.k), handed_sums(kernel, names));
+      gemm.few->together * gemm.few->splits, kByteGemmThreads, kernel.name,
+      print(gpu::pointer_parameters(kernel, names, "")), print(gpu::number_parameters(kernel, names)),
+      body_argument_list(kernel, names), number_of(names, gemm.m), columns, number_of(names, gemm.k),
+      handed_sums(kernel, names));
 }
 
 TensorMap map_of(const GemmKernel::Operand& operand, const Dim& rows, const Dim& k, int64_t box,

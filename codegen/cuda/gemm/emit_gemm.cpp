@@ -4,7 +4,8 @@
 
 #include "codegen/cuda/gemm/gemm_text.h"
 #include "codegen/cuda/prelude.h"
-#include "codegen/cuda/printers/print_body.h"
+#include "codegen/cuda/printers/body_arguments.h"
+#include "codegen/cuda/printers/print_function.h"
 
 namespace smelt {
 namespace {

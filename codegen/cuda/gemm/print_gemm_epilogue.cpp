@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "codegen/cuda/prelude.h"
-#include "codegen/cuda/printers/print_body.h"
+#include "codegen/cuda/printers/body_arguments.h"
 #include "codegen/cuda/printers/print_statements.h"
 #include "codegen/gpu/lower/block_lowerings.h"
 #include "codegen/kernel_passes/vector_alignment.h"

@@ -1,4 +1,4 @@
-#include "codegen/cuda/printers/print_body.h"
+#include "codegen/cuda/printers/body_arguments.h"
 
 #include <fmt/format.h>
 

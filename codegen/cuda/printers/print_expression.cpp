@@ -135,6 +135,8 @@ Printed printed(const Expr& x) {
               kPrimary};
     case Kind::shuffled:
       return {fmt::format("__shfl_xor_sync({})", print_list(x->operands)), kPrimary};
+    case Kind::argument:
+      return {fmt::format("copies.of[blockIdx.y].{}", x->name), kPrimary};
     case Kind::call:
       return print_call(*x);
   }

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "codegen/cuda/prelude.h"
-#include "codegen/cuda/printers/print_body.h"
+#include "codegen/cuda/printers/body_arguments.h"
+#include "codegen/cuda/printers/print_function.h"
 #include "codegen/cuda/small_m/small_m_text.h"
+#include "codegen/gpu/lower/lower_function.h"
 #include "codegen/kernel_passes/kernel_indices.h"
 
 namespace smelt {
@@ -27,22 +29,28 @@ Kernel without_other_stores(Kernel kernel) {
 
 /// The kernel before, as the first block runs it and as the others do.
 struct BeforeText {
-  CudaBody first, others;
+  const Kernel &kernel, &rest;
+  const gpu::LoweredBody first, others;
 
-  explicit BeforeText(const Kernel& kernel, const Kernel& rest)
-      : first(print_body(kernel, gpu::variable("block_", gpu::Scalar::bits))),
-        others(print_body(rest, gpu::variable("block_", gpu::Scalar::bits))) {}
+  BeforeText(const Kernel& kernel, const Kernel& rest)
+      : kernel(kernel),
+        rest(rest),
+        first(gpu::lower_body(kernel, gpu::block_parameter())),
+        others(gpu::lower_body(rest, gpu::block_parameter())) {}
 
-  std::string functions() const { return function_of(first, "stage_first") + function_of(others, "stage"); }
+  std::string functions() const {
+    return print(gpu::function_of(kernel, "stage_first", first)) +
+           print(gpu::function_of(rest, "stage", others));
+  }
 
   /// All but the staged one's.
-  std::string parameters() const {
-    const std::string all = pointer_parameters(first, "before_");
-    return all.substr(0, all.rfind(", ", all.size() - 3) + 2);
+  std::vector<gpu::Parameter> parameters() const {
+    std::vector<gpu::Parameter> all = gpu::pointer_parameters(kernel, first.names, "before_");
+    all.pop_back();
+    return all;
   }
 
   std::string call(const gpu::KernelNames& names) const {
-    const Kernel& kernel = *first.kernel;
     std::string pointers, numbers = "random";
     for (size_t i = 0; i + 1 < kernel.params.size(); ++i)
       pointers += fmt::format("before_{}, ", first.names.params()[i]);
@@ -60,17 +68,14 @@ struct BeforeText {
   }
 
   std::string shared_arrays() const {
-    return fmt::format(
-        "  __shared__ __align__(16) float shared_floats[{}];\n  __shared__ int shared_ints[{}];\n",
-        std::max<int64_t>({1, first.shared_floats, others.shared_floats}),
-        std::max<int64_t>({1, first.shared_ints, others.shared_ints}));
+    return print_shared_arrays(std::max<int64_t>({1, first.shared_floats, others.shared_floats}),
+                               std::max<int64_t>({1, first.shared_ints, others.shared_ints}));
   }
 };
 
 class SmallMPrinter {
  public:
-  explicit SmallMPrinter(const Kernel& kernel)
-      : kernel_(kernel), gemm_(*kernel.gemm), names_(kernel), host_{&kernel, names_, "", {}} {
+  explicit SmallMPrinter(const Kernel& kernel) : kernel_(kernel), gemm_(*kernel.gemm), names_(kernel) {
     if (gemm_.is_staged()) {
       rest_ = without_other_stores(kernel.before.front());
       before_.emplace(kernel.before.front(), *rest_);
@@ -97,18 +102,27 @@ class SmallMPrinter {
 
   std::string entry() const {
     return fmt::format(
-        "extern \"C\" __global__ void __launch_bounds__({}, {}) {}({}{}{}) {{\n"
+        "extern \"C\" __global__ void __launch_bounds__({}, {}) {}({}) {{\n"
         "  extern __shared__ __align__(16) uint4 ring[];\n{}"
         "  const BodyArguments body = {{{}}};\n  BodyLoads loads[ITEMS];\n"
         "  const int m = (int){}, n = {}, k = {};\n"
         "  const int group = threadIdx.x % 32 / 4,\n"
         "            own = (int)threadIdx.x / 32 * (kRound / 8) + threadIdx.x % 4 * kPiece;\n"
         "{}{}{}{}  small_m(ring, (const Weight*){}, m, n, k, {}, before, load_rows, begin, put);\n}}\n",
-        kSmallMThreads, kSmallMResident, kernel_.name, pointer_parameters(host_, ""),
-        before_ ? before_->parameters() : "", number_parameters(host_), shared(),
+        kSmallMThreads, kSmallMResident, kernel_.name, print(parameters()), shared(),
         body_argument_list(kernel_, names_), number_of(names_, gemm_.m), columns(),
         number_of(names_, gemm_.k), before(), load_rows(), begin(), put(), name_of(gemm_.b.param),
         number_of(names_, gemm_.b.pitch));
+  }
+
+  std::vector<gpu::Parameter> parameters() const {
+    std::vector<gpu::Parameter> all = gpu::pointer_parameters(kernel_, names_, "");
+    const auto add = [&](const std::vector<gpu::Parameter>& more) {
+      all.insert(all.end(), more.begin(), more.end());
+    };
+    if (before_) add(before_->parameters());
+    add(gpu::number_parameters(kernel_, names_));
+    return all;
   }
 
   int64_t columns() const { return gemm_.n.constant().value() / gemm_.few->parts; }
@@ -154,7 +168,6 @@ class SmallMPrinter {
   const Kernel& kernel_;
   const GemmKernel& gemm_;
   const gpu::KernelNames names_;
-  const CudaBody host_;
   std::optional<Kernel> rest_;
   std::optional<BeforeText> before_;
 };

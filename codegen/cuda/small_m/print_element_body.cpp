@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "codegen/cuda/printers/print_body.h"
+#include "codegen/cuda/printers/body_arguments.h"
 #include "codegen/cuda/printers/print_expression.h"
 #include "codegen/cuda/printers/print_statements.h"
 #include "codegen/gpu/lower/block_lowerings.h"

@@ -31,6 +31,8 @@ class BodyBuilder {
     top().push_back(Statement{std::move(statement)});
   }
 
+  void append_all(const Body& body) { top().insert(top().end(), body.begin(), body.end()); }
+
   // ---- blocks
   void open_scope() { open(Scope{}); }
   /// Opens a branch, or a scope if the condition is nothing.

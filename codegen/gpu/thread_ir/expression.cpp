@@ -128,6 +128,10 @@ Expr shuffled(const Expr& mask, const Expr& value, const Expr& distance) {
   return Expr({.kind = Kind::shuffled, .type = value.type(), .operands = {mask, value, distance}});
 }
 
+Expr argument_of_copy(std::string name, const Type& type) {
+  return Expr({.kind = Kind::argument, .type = type, .name = std::move(name)});
+}
+
 Expr call(std::string name, std::vector<Expr> operands, const Type& type, std::vector<Expr> constants) {
   ExprNode node{.kind = Kind::call, .type = type, .operands = std::move(operands), .name = std::move(name)};
   node.constants = std::move(constants);

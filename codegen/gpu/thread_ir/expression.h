@@ -80,6 +80,7 @@ struct ExprNode {
     load,        // the operand, an element in memory, as a number
     rounded,     // the operand rounded to the type `element` in memory, and widened again
     shuffled,    // operands: mask, value, distance; the value of the lane whose number differs in these bits
+    argument,    // pointer `name` of the set that the thread block's row in the grid selects (Launch::copies)
     call,        // a device function `name` of the operands; `constants` are known at compile time
   };
   Kind kind = Kind::number;
@@ -133,6 +134,7 @@ Expr element(const Expr& array, const Expr& index);
 Expr load(const Expr& element);
 Expr rounded(const Expr& value, DType element);
 Expr shuffled(const Expr& mask, const Expr& value, const Expr& distance);
+Expr argument_of_copy(std::string name, const Type& type);
 Expr call(std::string name, std::vector<Expr> operands, const Type& type, std::vector<Expr> constants = {});
 
 /// Returns whether two trees compute the same from the same variables, by the same operations.

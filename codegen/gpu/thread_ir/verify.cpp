@@ -193,7 +193,29 @@ class Verifier {
   std::vector<std::string> faults_;
 };
 
+void add_variables(std::vector<Expr>& all, const std::vector<Parameter>& parameters) {
+  for (const auto& [type, name] : parameters) all.push_back(variable(name, type));
+}
+
 }  // namespace
+
+std::vector<std::string> verify(const Launch& launch) {
+  std::vector<std::string> faults;
+  const auto add = [&](const std::string& name, const CheckedCode& code) {
+    for (const std::string& fault : verify(code)) faults.push_back(fmt::format("{}: {}", name, fault));
+  };
+  std::vector<Expr> known = {variable("shared_floats", Type(Scalar::real).pointer_to()),
+                             variable("shared_ints", Type(Scalar::int32).pointer_to())};
+  add_variables(known, launch.numbers);
+  if (launch.copies == 1) add_variables(known, launch.pointers);
+  add(launch.name, {launch.code, known, launch.group});
+  for (const Function& function : launch.functions) {
+    std::vector<Expr> parameters;
+    add_variables(parameters, function.parameters);
+    add(function.name, {function.code, parameters, function.group});
+  }
+  return faults;
+}
 
 std::vector<std::string> verify(const CheckedCode& code) {
   Verifier verifier(code);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/gpu/thread_ir/statement.h"
+#include "codegen/gpu/thread_ir/function.h"
 
 namespace smelt::gpu {
 
@@ -15,6 +15,9 @@ struct CheckedCode {
   int group = 1;            // threads of a group, which a barrier of a group or of a part of a warp waits for
 };
 
+/// Returns the faults of a launched function and of its device functions, each after the name of the
+/// function.
+std::vector<std::string> verify(const Launch& launch);
 /// Returns a message per fault: a variable that is not declared, declared twice in a block, of another type
 /// than its declaration, or assigned to though it is constant; operands of types that an operation does not
 /// take; and a barrier that some of its threads provably do not reach, because a branch, a loop or an early
