@@ -75,8 +75,8 @@ void ContinuousBatch::make_drafter() {
 }
 
 void ContinuousBatch::make_planned_beams(size_t ahead) {
-  constexpr size_t kTogether =
-      2;  // a search that ends in the first run of a group leaves its rows unused in the others
+  // If a search ends in the first run of a group, the others of the group run its rows in vain.
+  constexpr size_t kTogether = 2;
   if (options_.together == 0)
     options_.together = runs_ahead(session_.plan().target).together > 1 ? kTogether : 1;
   planned_ = std::make_unique<PlannedBeams>(session_, *rows_,

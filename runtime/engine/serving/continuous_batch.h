@@ -77,7 +77,7 @@ struct ContinuousBatchOptions {
   /// all tokens or chooses all beams. Nothing: 1 on a GPU, 0 on a CPU.
   std::optional<size_t> ahead = {};
   /// Most steps that are started together, if the plan chooses all beams. Requests begin before such a group
-  /// of steps. 0: 4 on a GPU, 1 on a CPU.
+  /// of steps. 0: 2 on a GPU, 1 on a CPU.
   size_t together = 0;
   /// Most tokens of a draft (drafter.h) that a step reads after each text's last token. A step reads fewer if
   /// not enough rows of the plan are free or the run would have too many tokens. 0: no drafts. Requires that
