@@ -76,17 +76,17 @@ class StatementPrinter {
                step_text(*x.step));
     else
       out.open("while ({})", print(x.condition));
-    print_all(x.body);
+    print_all(*x.body);
     out.close();
   }
   void operator()(const gpu::Branch& x) {
     out.open("if ({})", print(x.condition));
-    print_all(x.body);
+    print_all(*x.body);
     out.close();
   }
   void operator()(const gpu::Scope& x) {
     out.open("");
-    print_all(x.body);
+    print_all(*x.body);
     out.close();
   }
   void operator()(const gpu::Barrier& x) {

@@ -29,7 +29,7 @@ Expr AddressLowering::start_of_lanes(int id) {
 /// lanes.
 Expr AddressLowering::index(int id, bool with_inner) const {
   const Access& access = c_.instruction(id).access;
-  const Expr sum = c_.index_sum(access.offset, access.strides, with_inner ? -1 : c_.shape.inner);
+  Expr sum = c_.index_sum(access.offset, access.strides, with_inner ? -1 : c_.shape.inner);
   const bool computed =
       access.computed >= 0 && (with_inner || !c_.shape.moves(access.computed, c_.shape.inner));
   if (!computed) return sum;

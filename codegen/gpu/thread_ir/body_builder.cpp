@@ -63,7 +63,7 @@ void BodyBuilder::close() {
   heads_.pop_back(), bodies_.pop_back();
   std::visit(
       [&](auto& kind) {
-        if constexpr (requires { kind.body; }) kind.body = std::move(body);
+        if constexpr (requires { kind.body; }) kind.body = std::make_shared<const Body>(std::move(body));
       },
       block.as);
   top().push_back(std::move(block));

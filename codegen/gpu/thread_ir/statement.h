@@ -2,6 +2,7 @@
 // concurrently.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -13,6 +14,9 @@ namespace smelt::gpu {
 
 struct Statement;
 using Body = std::vector<Statement>;
+/// The statements within a loop, branch or scope. They do not change after the block is closed, and copies
+/// share them.
+using InnerBody = std::shared_ptr<const Body>;
 
 /// A variable, or an array in registers.
 struct Declaration {
@@ -70,16 +74,16 @@ struct Loop {
   Expr condition;
   std::optional<Assignment> step;
   int64_t unroll = kNotUnrolled;  // or kWholly, or a number of iterations
-  Body body = {};
+  InnerBody body = {};
 };
 
 struct Branch {
   Expr condition;
-  Body body = {};
+  InnerBody body = {};
 };
 
 struct Scope {
-  Body body = {};
+  InnerBody body = {};
 };
 
 /// All threads of a thread block, of a group (a named barrier), or of a part of a warp wait for one another.

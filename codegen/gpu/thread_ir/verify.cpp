@@ -88,14 +88,14 @@ class Verifier {
     if (x.variable) runs = std::max(runs, agreement(x.variable->value));
     if (x.variable) blocks_.back().variables[x.variable->name].agreement = runs;
     if (x.step) (*this)(*x.step);
-    check_block(x.body, runs, true);
+    check_block(*x.body, runs, true);
     blocks_.pop_back();
   }
   void operator()(const Branch& x) {
     check_condition(x.condition);
-    check_block(x.body, agreement(x.condition), false);
+    check_block(*x.body, agreement(x.condition), false);
   }
-  void operator()(const Scope& x) { check_block(x.body, Agreement::block, false); }
+  void operator()(const Scope& x) { check_block(*x.body, Agreement::block, false); }
   void operator()(const Barrier& x) {
     check(x.group), check(x.mask);
     const bool of_block = x.of == Barrier::Of::block;
