@@ -26,7 +26,7 @@ struct Interval {
 
 /// Generates code for the state of a mask over a rectangle: 0 if the mask is false everywhere, 2 if it is
 /// true everywhere, 1 if it is mixed or unknown. `Code` is a class that emits values of its type V, either
-/// LLVM IR or CUDA text. It has these functions:
+/// LLVM IR or thread IR. It has these functions:
 ///   number(n), sum(a, b), difference(a, b)      integers
 ///   places(dim)                                 the interval of the index along dim 0 to 3: batch, head,
 ///                                               query, key

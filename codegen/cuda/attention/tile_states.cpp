@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/device_text.h"
 #include "codegen/cuda/printers/print_expression.h"
+#include "codegen/cuda/printers/print_statements.h"
 #include "codegen/cuda/with_words.h"
 #include "codegen/gpu/lower/address_lowering.h"
 
@@ -18,10 +19,10 @@ int loads_in_flight(const Kernel& kernel, HookUse use) {
                                                                                                          : 4;
 }
 
-/// C++ for MaskIntervals over a tile.
+/// Thread IR for MaskIntervals over a tile.
 class TileCode {
  public:
-  using V = std::string;
+  using V = gpu::Expr;
 
   TileCode(const Kernel& kernel, HookUse use)
       : kernel_(kernel), use_(use), context_(kernel, gpu::block_number()), addresses_(context_) {
@@ -32,48 +33,63 @@ class TileCode {
   /// Ranges of numbers along queries (2) or keys (3), in the order of their first use.
   struct Range {
     int dim;
-    std::string name, value;
+    std::string name;
+    V value;
   };
   const std::vector<Range>& ranges() const { return ranges_; }
   /// Code of the values that are used several times.
-  const std::string& kept_values() const { return kept_; }
+  const gpu::Body& kept_values() const { return context_.out.body(); }
 
-  V number(int64_t value) const { return fmt::format("{}", value); }
+  V number(int64_t value) const { return value; }
   Interval<V> places(int dim) const {
-    if (dim < 2) return point(dim == 0 ? "b" : "h");
-    const char* letter = kLetters[dim];
-    return {fmt::format("{}0", letter), fmt::format("({}1 - 1)", letter)};
+    if (dim < 2) return point(integer(kLetters[dim]));
+    return {first_of(dim), end_of(dim) - 1};
   }
   Interval<V> load(int id, int dim) {
-    if (dim < 0) return point(fmt::format("(int)sm_get({})", print(addresses_.element(id))));
+    if (dim < 0) return point(gpu::cast(gpu::load(addresses_.element(id)), gpu::Scalar::int32));
     add_range(id, dim);
     const std::string owner = use_ == HookUse::mma ? "" : dim == 2 ? "queries." : "keys.";
-    return {fmt::format("{}range{}.least", owner, id), fmt::format("{}range{}.most", owner, id)};
+    const std::string range = fmt::format("{}range{}", owner, id);
+    return {integer(range + ".least"), integer(range + ".most")};
   }
-  V sum(const V& a, const V& b) const { return fmt::format("({} + {})", a, b); }
-  V difference(const V& a, const V& b) const { return fmt::format("({} - {})", a, b); }
+  V sum(const V& a, const V& b) const { return a + b; }
+  V difference(const V& a, const V& b) const { return a - b; }
 
-  V test(const V& a, ScalarOp op, const V& b) const { return fmt::format("{} {} {}", a, symbol(op), b); }
-  V all(const V& a, const V& b) const { return fmt::format("{} && {}", a, b); }
-  V any(const V& a, const V& b) const { return fmt::format("{} || {}", a, b); }
-
-  V state(const V& always, const V& never) const {
-    return fmt::format("(({}) ? 2 : ({}) ? 0 : 1)", always, never);
+  V test(const V& a, ScalarOp op, const V& b) const {
+    switch (op) {
+      case ScalarOp::ge:
+        return a >= b;
+      case ScalarOp::gt:
+        return a > b;
+      case ScalarOp::le:
+        return a <= b;
+      case ScalarOp::lt:
+        return a < b;
+      default:
+        return a == b;
+    }
   }
-  V least(const V& a, const V& b) const { return fmt::format("min({}, {})", a, b); }
-  V most(const V& a, const V& b) const { return fmt::format("max({}, {})", a, b); }
-  V opposite(const V& a) const { return fmt::format("(2 - {})", a); }
+  V all(const V& a, const V& b) const { return a && b; }
+  V any(const V& a, const V& b) const { return a || b; }
+
+  V state(const V& always, const V& never) const { return gpu::choice(always, 2, gpu::choice(never, 0, 1)); }
+  V least(const V& a, const V& b) const { return gpu::call("min", {a, b}, gpu::Scalar::int32); }
+  V most(const V& a, const V& b) const { return gpu::call("max", {a, b}, gpu::Scalar::int32); }
+  V opposite(const V& a) const { return 2 - a; }
   V kept(const V& a) {
-    const std::string name = fmt::format("kept{}", kept_count_++);
-    kept_ += fmt::format("  const int {} = {};\n", name, a);
-    return name;
+    return context_.out.declare(gpu::Scalar::int32, fmt::format("kept{}", kept_count_++), a);
   }
   V choose(const V& which, const V& always, const V& never, const V& mixed) const {
-    return fmt::format("({0} == 2 ? {1} : {0} == 0 ? {2} : {3})", which, always, never, mixed);
+    return gpu::choice(which == 2, always, gpu::choice(which == 0, never, mixed));
   }
 
  private:
   static constexpr const char* kLetters[] = {"b", "h", "t", "s"};
+
+  static V integer(const std::string& name) { return gpu::variable(name, gpu::Scalar::int32); }
+  /// Return the bounds of the tile along queries or keys.
+  static V first_of(int dim) { return integer(fmt::format("{}0", kLetters[dim])); }
+  static V end_of(int dim) { return integer(fmt::format("{}1", kLetters[dim])); }
 
   void add_range(int id, int dim) {
     const std::string name = fmt::format("range{}", id);
@@ -83,49 +99,35 @@ class TileCode {
       return strides[static_cast<size_t>(kernel_.attention->axes[axis])];
     };
     const auto axis = static_cast<int>(kernel_.attention->axes[static_cast<size_t>(dim)]);
-    context_.place.indices[axis] = gpu::variable(fmt::format("{}0", kLetters[dim]), gpu::Scalar::index);
-    const std::string function = use_ == HookUse::mma     ? "tile_range"
+    context_.place.indices[axis] = first_of(dim);
+    const char* const function = use_ == HookUse::mma     ? "tile_range"
                                  : stride_of(1).is_zero() ? "lane_range<kByLane>"
                                                           : "lane_range<true>";
-    ranges_.push_back({dim, name,
-                       fmt::format("{}({}, {}, {}, {}1 - {}0)", function, print(addresses_.array(id)),
-                                   print(addresses_.index(id)),
-                                   print(context_.names.dim(stride_of(static_cast<size_t>(dim)))),
-                                   kLetters[dim], kLetters[dim])});
+    ranges_.push_back(
+        {dim, name,
+         gpu::call(function,
+                   {addresses_.array(id), addresses_.index(id),
+                    context_.names.dim(stride_of(static_cast<size_t>(dim))), end_of(dim) - first_of(dim)},
+                   gpu::Scalar::int32)});
     context_.place.indices[axis] = 0;
   }
 
-  static Interval<V> point(const V& text) { return {text, text}; }
-  static const char* symbol(ScalarOp op) {
-    switch (op) {
-      case ScalarOp::ge:
-        return ">=";
-      case ScalarOp::gt:
-        return ">";
-      case ScalarOp::le:
-        return "<=";
-      case ScalarOp::lt:
-        return "<";
-      default:
-        return "==";
-    }
-  }
+  static Interval<V> point(const V& value) { return {value, value}; }
 
   const Kernel& kernel_;
   const HookUse use_;
   std::vector<Range> ranges_;
-  std::string kept_;
   int kept_count_ = 0;
   gpu::LoweringContext context_;
   gpu::AddressLowering addresses_;
 };
 
 /// Returns the function for one tile per call, which all threads of a block, or of warps of it, make.
-std::string function_of_block(const Kernel& kernel, const TileCode& tile, const std::string& state) {
+std::string function_of_block(const Kernel& kernel, const TileCode& tile, const gpu::Expr& state) {
   std::string code;
   for (const TileCode::Range& range : tile.ranges())
-    code += fmt::format("  const TileRange {} = {};\n", range.name, range.value);
-  code += tile.kept_values() + fmt::format("  return {};\n", state);
+    code += fmt::format("  const TileRange {} = {};\n", range.name, print(range.value));
+  code += print(tile.kept_values(), 1) + fmt::format("  return {};\n", print(state));
   return fmt::format(
       "SM int body_tile(const BodyArguments& body, int b, int h, int t0, int t1, int s0, int s1) "
       "{{\n{}{}}}\n\n",
@@ -138,7 +140,7 @@ std::string numbers_function(const Kernel& kernel, const TileCode& tile, int dim
   for (const TileCode::Range& range : tile.ranges()) {
     if (range.dim != dim) continue;
     members += fmt::format("  TileRange {};\n", range.name);
-    code += fmt::format("  numbers.{} = {};\n", range.name, range.value);
+    code += fmt::format("  numbers.{} = {};\n", range.name, print(range.value));
   }
   const bool of_queries = dim == 2;
   const char *type = of_queries ? "QueryNumbers" : "KeyNumbers", *letter = of_queries ? "t" : "s";
@@ -152,8 +154,8 @@ std::string numbers_function(const Kernel& kernel, const TileCode& tile, int dim
 
 /// Returns the functions in which each lane has a tile of its own, whose numbers the lanes have looked up
 /// together.
-std::string functions_of_lanes(const Kernel& kernel, const TileCode& tile, const std::string& state) {
-  const std::string code = tile.kept_values() + fmt::format("  return {};\n", state);
+std::string functions_of_lanes(const Kernel& kernel, const TileCode& tile, const gpu::Expr& state) {
+  const std::string code = print(tile.kept_values(), 1) + fmt::format("  return {};\n", print(state));
   return numbers_function(kernel, tile, 2) + numbers_function(kernel, tile, 3) +
          fmt::format(
              "SM int body_tile(const BodyArguments& body, int b, int h, int t0, int t1, int s0, int s1, "
@@ -166,7 +168,8 @@ std::string functions_of_lanes(const Kernel& kernel, const TileCode& tile, const
 
 std::string tile_function(const Kernel& kernel, const ScoreMask& mask, HookUse use) {
   TileCode tile(kernel, use);
-  const std::string state = mask.instruction < 0 ? "2" : MaskIntervals(kernel, tile).state(mask.instruction);
+  const gpu::Expr state =
+      mask.instruction < 0 ? gpu::Expr(2) : MaskIntervals(kernel, tile).state(mask.instruction);
   std::string text;
   if (!tile.ranges().empty())
     text =

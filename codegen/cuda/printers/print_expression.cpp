@@ -21,9 +21,9 @@ struct Operator {
   int strength;
 };
 /// In the order of BinaryOp.
-constexpr Operator kOperators[] = {{"*", 10}, {"/", 10}, {"%", 10}, {"+", 9},  {"-", 9},
-                                   {"<<", 8}, {">>", 8}, {"<", 7},  {">", 7},  {">=", 7},
-                                   {"==", 6}, {"!=", 6}, {"&", 5},  {"&&", 4}, {"||", 3}};
+constexpr Operator kOperators[] = {{"*", 10}, {"/", 10}, {"%", 10}, {"+", 9}, {"-", 9},  {"<<", 8},
+                                   {">>", 8}, {"<", 7},  {"<=", 7}, {">", 7}, {">=", 7}, {"==", 6},
+                                   {"!=", 6}, {"&", 5},  {"&&", 4}, {"||", 3}};
 constexpr int kChoice = 2, kUnary = 11, kPrimary = 12, kAnything = 0;
 
 /// An expression's text, and how strongly its outermost operator binds.

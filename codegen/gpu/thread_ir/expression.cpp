@@ -70,6 +70,7 @@ Expr operator<<(const Expr& a, const Expr& b) { return binary(BinaryOp::shift_le
 Expr operator>>(const Expr& a, const Expr& b) { return binary(BinaryOp::shift_right, a, b, a.type()); }
 Expr operator&(const Expr& a, const Expr& b) { return arithmetic(BinaryOp::bit_and, a, b); }
 Expr operator<(const Expr& a, const Expr& b) { return comparison(BinaryOp::less, a, b); }
+Expr operator<=(const Expr& a, const Expr& b) { return comparison(BinaryOp::less_equal, a, b); }
 Expr operator>(const Expr& a, const Expr& b) { return comparison(BinaryOp::greater, a, b); }
 Expr operator>=(const Expr& a, const Expr& b) { return comparison(BinaryOp::greater_equal, a, b); }
 Expr operator==(const Expr& a, const Expr& b) { return comparison(BinaryOp::equal, a, b); }

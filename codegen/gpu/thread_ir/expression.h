@@ -22,6 +22,7 @@ enum class BinaryOp : uint8_t {
   shift_left,
   shift_right,
   less,
+  less_equal,
   greater,
   greater_equal,
   equal,
@@ -116,6 +117,7 @@ Expr operator<<(const Expr& a, const Expr& b);
 Expr operator>>(const Expr& a, const Expr& b);
 Expr operator&(const Expr& a, const Expr& b);
 Expr operator<(const Expr& a, const Expr& b);
+Expr operator<=(const Expr& a, const Expr& b);
 Expr operator>(const Expr& a, const Expr& b);
 Expr operator>=(const Expr& a, const Expr& b);
 Expr operator==(const Expr& a, const Expr& b);
