@@ -268,6 +268,16 @@ TEST_P(ChoosingModels, ChooseAsTheHostDoes) {
 
 // ---- drafts
 
+/// Expects that each request got the bits that it gets alone in `plain`; a cancelled one may have fewer.
+void expect_bits_alone(const Crowd& crowd, ContinuousBatch& plain) {
+  for (size_t i = 0; i < crowd.requests.size(); ++i) {
+    Told expected = run_alone(plain, crowd.requests[i]);
+    if (crowd.cancelled[i]) expected.resize(crowd.told[i].size());
+    SCOPED_TRACE(i);
+    expect_same_bits(crowd.told[i], expected);
+  }
+}
+
 class DraftingModels : public ::testing::TestWithParam<ServedCase> {};
 
 /// Makes a text repeat the tokens 1, 2 and 3: always, or, with a smaller bias, often.
@@ -291,12 +301,7 @@ TEST_P(DraftingModels, GiveTheBitsThatTheyGiveWithoutDrafts) {
   EXPECT_GT(batch.counts().kept_draft_tokens, 10U);
   EXPECT_GT(batch.counts().draft_tokens, batch.counts().kept_draft_tokens);
   ContinuousBatch plain(*other, {.plan_chooses = false});
-  for (size_t i = 0; i < crowd.requests.size(); ++i) {
-    Told expected = run_alone(plain, crowd.requests[i]);
-    if (crowd.cancelled[i]) expected.resize(crowd.told[i].size());
-    SCOPED_TRACE(i);
-    expect_same_bits(crowd.told[i], expected);
-  }
+  expect_bits_alone(crowd, plain);
 }
 
 TEST_P(DraftingModels, GiveTheSameBitsWhereThePlanSamples) {
@@ -309,12 +314,7 @@ TEST_P(DraftingModels, GiveTheSameBitsWhereThePlanSamples) {
   EXPECT_GT(batch.counts().draft_tokens, batch.counts().kept_draft_tokens);
   EXPECT_GT(batch.counts().plan_tokens, batch.counts().new_tokens / 2);
   ContinuousBatch plain(*other);
-  for (size_t i = 0; i < crowd.requests.size(); ++i) {
-    Told expected = run_alone(plain, crowd.requests[i]);
-    if (crowd.cancelled[i]) expected.resize(crowd.told[i].size());
-    SCOPED_TRACE(i);
-    expect_same_bits(crowd.told[i], expected);
-  }
+  expect_bits_alone(crowd, plain);
 }
 
 TEST_P(DraftingModels, TakeFewerStepsForTextsThatRepeat) {
@@ -372,12 +372,7 @@ ContinuousBatchCounts counts_with_drafts(Session& draft, size_t most_drafted = 0
       *session, {.most_waiting = 200, .draft = 5, .draft_model = &draft, .most_drafted = most_drafted});
   const Crowd crowd(batch, 100);
   ContinuousBatch plain(*other);
-  for (size_t i = 0; i < crowd.requests.size(); ++i) {
-    Told expected = run_alone(plain, crowd.requests[i]);
-    if (crowd.cancelled[i]) expected.resize(crowd.told[i].size());
-    SCOPED_TRACE(i);
-    expect_same_bits(crowd.told[i], expected);
-  }
+  expect_bits_alone(crowd, plain);
   return batch.counts();
 }
 
