@@ -128,8 +128,8 @@ void Steps::add_scored_prompts(std::vector<RowStep>& reads) {
   }
 }
 
-/// Returns all running texts except those of beam searches. Those that the step reads a last known token of
-/// may get a draft.
+/// Returns all running texts except those of beam searches. Those that were chosen (choose_drafted) and whose
+/// last token the step reads get drafts.
 std::vector<DraftText> Steps::texts_to_draft(const std::vector<RowStep>& reads) {
   std::vector<DraftText> texts;
   for (size_t row = 0; row < running_.size(); ++row) {
