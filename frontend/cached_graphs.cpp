@@ -127,7 +127,7 @@ class CachedGraph : ModelGraph {
     Value* chosen = within(g, g.gather(g.state(state::next_token), within(g, own, slots)), spec_.vocab_size);
     ids_ = g.select(g.lt(given, g.like(given, 0)), chosen, given);
     const Read read = read_one_each(kept);
-    TokenChoice choice = token_choice_inputs(b_, own, read.past);
+    TokenChoice choice = token_choice_inputs(b_, without_kept(own, read.logits, sizes(1), slots), read.past);
     choice.any_slots = true;
     sample_tokens(b_, read.logits, choice);
   }
@@ -165,9 +165,25 @@ class CachedGraph : ModelGraph {
     batch_ = rows;
     Value* found = row_logits();
     give(port::logits, found);
+    slots = without_kept(slots, found, extents, symbols.upper(rows));
     TokenChoice choice = token_choice_inputs(b_, slots, g.gather(past, last));
     choice.any_slots = true;
     sample_tokens(b_, found, choice);
+  }
+
+  /// Adds the entry that samples the tokens of rows whose logits another entry has kept.
+  void add_sample_allowed() {
+    GraphBuilder& g = b_.graph;
+    const int64_t slots = g.module().symbols.upper(batch_);
+    declare_token_states(b_, slots, g.module().symbols.upper(length_));
+    declare_next_logits(slots);
+    Value* own = index_input(port::slots, sizes(1), slots, true);
+    TokenChoice choice = token_choice_inputs(b_, own, input_of_past());
+    choice.any_slots = true;
+    choice.allowed =
+        decode_input(b_, port::allowed, {{Extent::rows, batch_}, {Extent::mask_bytes, mask_bytes()}});
+    sample_tokens(b_, of_rows(g, state::next_logits, choice), choice);
+    give(port::rows, g.extent(batch_, DType::i32));
   }
 
   /// Adds the entry that sets the biases and penalties for a slot's next row.
@@ -288,6 +304,22 @@ class CachedGraph : ModelGraph {
                              g.gather(past, begin));
     return {own, before, lines_of_pages(g, table)};
   }
+
+  /// Stores the logits, f32[rows,V], of rows that have a slot in the input `logits_slots`, which it adds.
+  /// Returns `slots` with -1 for these rows, so that the run samples nothing for them.
+  Value* without_kept(Value* slots, Value* logits, const Extents& extents, int64_t count) {
+    GraphBuilder& g = b_.graph;
+    declare_next_logits(count);
+    Value* kept = index_input(port::logits_slots, extents, count, true);
+    g.update_at(state::next_logits, logits, {kept}, {0});
+    return g.select(g.lt(kept, g.like(kept, 0)), slots, g.like(slots, -1));
+  }
+  void declare_next_logits(int64_t slots) {
+    declare_states(b_, {{Extent::slots, slots}, {Extent::vocabulary, spec_.vocab_size}},
+                   {state::next_logits});
+  }
+  /// Bytes of a row of the input `allowed`.
+  int64_t mask_bytes() const { return (spec_.vocab_size + 31) / 32 * 4; }
 
   /// Pages of the longest row.
   int64_t row_pages() { return (b_.graph.module().symbols.upper(length_) + kPageTokens - 1) / kPageTokens; }
@@ -449,8 +481,9 @@ void add_pages(Module& module, const TransformerSpec& spec, const BuildOptions& 
                AdaptersOfGraphs adapters) {
   add_page_readers(module, spec, options, adapters);
   CachedGraph(module, spec, options, adapters, entry::copy_pages).add_copy_pages();
-  if (options.has_sampler.value_or(false))
-    CachedGraph(module, spec, options, adapters, entry::beam_pages).add_beam_pages();
+  if (!options.has_sampler.value_or(false)) return;
+  CachedGraph(module, spec, options, adapters, entry::sample_allowed).add_sample_allowed();
+  CachedGraph(module, spec, options, adapters, entry::beam_pages).add_beam_pages();
 }
 
 }  // namespace

@@ -74,6 +74,19 @@ void put_at(GraphBuilder& g, std::string_view state, Value* value, const TokenCh
   g.update_at(state, with_ones(g, value, 2), {choice.rows, place}, {0, 1});
 }
 
+/// Bit 4 i + 2 j + k of each byte is at [...,i,j,k], so a power of two there is a product of three factors.
+Value* bits_of(GraphBuilder& g, Value* bytes) {
+  const Dim rows = bytes->shape()[0], count = bytes->shape()[1];
+  const Type type{DType::i32, {rows, count, 2, 2, 2}};
+  const auto factor = [&](int64_t axis, double most) {
+    return g.add(g.mul(g.iota(type, axis), g.like(g.iota(type, axis), most - 1)), g.constant(1, type));
+  };
+  Value* power = g.mul(g.mul(factor(2, 16), factor(3, 4)), factor(4, 2));
+  Value* shifted = g.div(g.broadcast(g.convert(bytes, DType::i32), {0, 1}, type.shape), power);
+  Value* even = g.mul(g.div(shifted, g.constant(2, type)), g.constant(2, type));
+  return g.reshape(g.ne(shifted, even), {rows, count * 8});
+}
+
 }  // namespace
 
 Value* decode_input(BlockBuilder& b, const DecodePort& port, const Extents& sizes) {
@@ -172,6 +185,12 @@ Value* biased(GraphBuilder& g, Value* scores, const TokenChoice& choice) {
   return g.add(scores, in_parts(g, of_rows(g, state::next_bias, choice)));
 }
 
+Value* only_allowed(GraphBuilder& g, Value* scores, Value* allowed) {
+  const Shape& shape = scores->shape();
+  Value* bits = g.slice(bits_of(g, allowed), 1, 0, shape[1] * shape[2]);
+  return g.select(g.reshape(bits, shape), scores, g.like(scores, kBanned));
+}
+
 Value* without_held_back(GraphBuilder& g, Value* scores, const TokenChoice& choice, Value* place) {
   Value* tokens = choice.held_back;
   Value* early = g.lt(spread(g, place, tokens->shape()), choice.held_back_until);
@@ -219,6 +238,7 @@ void sample_tokens(BlockBuilder& b, Value* logits, const TokenChoice& choice) {
   Value* place = g.add(choice.past, g.like(choice.past, 1));
   Value* penalties = in_parts(g, g.reshape(of_rows(g, state::next_penalty, choice), logits->shape()));
   Value* scores = penalised(g, biased(g, in_parts(g, logits), choice), penalties);
+  if (choice.allowed) scores = only_allowed(g, scores, choice.allowed);
   scores = without_held_back(g, g.reshape(scores, logits->shape()), choice, place);
   g.set_source("next.token");
   Value* token = or_forced(g, drawn_tokens(g, scores, choice, place), choice, place);

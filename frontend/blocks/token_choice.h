@@ -21,6 +21,7 @@ struct TokenChoice {
   /// only the token of `forced` may be sampled.
   Value *numbers = nullptr, *integers = nullptr, *penalty = nullptr;
   Value *held_back = nullptr, *held_back_until = nullptr, *forced = nullptr, *forced_at = nullptr;
+  Value* allowed = nullptr;  // u8[B,bytes], a bit for each token that may be sampled; null: all may
 };
 
 /// Adds all inputs of the sampler to the graph. `rows`, `past`: as in TokenChoice.
@@ -35,8 +36,8 @@ Value* tokens_or_none(BlockBuilder& b, const DecodePort& port, const Extents& si
 /// Declares states of the decode contract for plans of these sizes.
 void declare_states(BlockBuilder& b, const Extents& sizes,
                     std::initializer_list<std::reference_wrapper<const DecodeState>> states);
-/// Declares the states of sampled tokens (those named "next." in decode_contract.def, except next.past) for
-/// `slots` rows of `capacity` tokens.
+/// Declares the states of sampled tokens (those named "next." in decode_contract.def, except next.past and
+/// next.logits) for `slots` rows of `capacity` tokens.
 void declare_token_states(BlockBuilder& b, int64_t slots, int64_t capacity);
 /// Adds inputs for the biases and penalties of one slot, and stores their values in the states. They apply to
 /// the row that begins in that slot next.
@@ -75,6 +76,9 @@ Value* penalised(GraphBuilder& g, Value* scores, Value* penalties);
 Value* in_parts(GraphBuilder& g, Value* x);
 /// Returns scores, f32[B,parts,V/parts] as from in_parts, plus the biases of their rows (state next_bias).
 Value* biased(GraphBuilder& g, Value* scores, const TokenChoice& choice);
+/// Returns scores, f32[B,parts,V/parts] as from in_parts, with -infinity for the tokens whose bit in
+/// `allowed`, u8[B,bytes], is 0.
+Value* only_allowed(GraphBuilder& g, Value* scores, Value* allowed);
 /// Returns scores f32[B,V] with -infinity for the tokens that may not be sampled (TokenChoice::held_back) at
 /// `place`, i32[B], the position of each row's new token. No token is held back at a position with a forced
 /// token.

@@ -170,8 +170,10 @@ void DecodeInterface::derive_rows(const Plan& plan) {
     refuse("entry '{}': its input '{}' has rows of {} tokens; expected a symbol; {}", entry::decode, ids.name,
            tokens.str(), kRemedy);
   if (tokens != places) addressing = CacheAddressing::rings, ring = shortest_cache(plan, capacity);
-  samplers = {has_all(plan, {entry::next}), has_all(plan, {entry::next_guided}),
-              has_all(plan, {entry::next_beams}), has_all(plan, {entry::next_beams_guided})};
+  samplers = {.tokens = has_all(plan, {entry::next}),
+              .tokens_by_text = has_all(plan, {entry::next_guided}),
+              .beams = has_all(plan, {entry::next_beams}),
+              .beams_by_text = has_all(plan, {entry::next_beams_guided})};
   if (!reads_source) return;
   const Dim& sources = dim_of(plan, entry::encode, port::input_ids, 1);
   source_capacity = upper(plan, &sources), source_symbol = symbol_of(sources);
@@ -187,6 +189,8 @@ void DecodeInterface::derive_pages(const Plan& plan) {
                      : mixes_rows      ? entry::mixed_pages
                      : samplers.tokens ? entry::next_pages
                                        : entry::step_pages;
+  samplers.allowed_tokens = samplers.tokens && plan.find_entry(entry::sample_allowed) &&
+                            find_port(*plan.find_entry(step), port::logits_slots);
   const Port& table = *find_port(*plan.find_entry(step), port::pages);
   if (!table.ids || table.ids->below < 1 || !table.shape[1].constant())
     refuse("entry '{}': its input '{}' is no list of numbered pages for each row; {}", step, table.name,

@@ -20,8 +20,10 @@ enum class CacheAddressing : uint8_t { none, slots, rings, pages };
 /// Samplers that a plan has. A sampler is an entry that reads one token per row and chooses the next one.
 /// `tokens`: the entry next or next_pages, which samples. `beams`: next_beams, which does a beam search.
 /// `tokens_by_text` and `beams_by_text`: next_guided and next_beams_guided, which also support settings that
-/// depend on the text so far, such as n-grams that may not repeat.
+/// depend on the text so far, such as n-grams that may not repeat. `allowed_tokens`: sample_allowed, which
+/// samples among the tokens that the host allows.
 struct PlanSamplers {
+  bool allowed_tokens = false;
   bool tokens = false, tokens_by_text = false, beams = false, beams_by_text = false;
 };
 

@@ -68,18 +68,20 @@ class ChosenBatch : public FakeGpu {
     size_t at = 0;
     std::vector<const void*> inputs;
     for (; at < entry.inputs.size(); ++at) inputs.push_back(call.argument<const void*>(at));
-    const ChoiceStates states = {call.argument<int32_t*>(at),   call.argument<float*>(at + 1),
-                                 call.argument<float*>(at + 2), call.argument<int32_t*>(at + 3),
-                                 call.argument<float*>(at + 4), static_cast<size_t>(kCapacity + 1)};
+    const ChoiceStates states = {call.argument<int32_t*>(at),       call.argument<float*>(at + 1),
+                                 call.argument<float*>(at + 2),     call.argument<int32_t*>(at + 3),
+                                 call.argument<float*>(at + 4),     call.argument<float*>(at + 5),
+                                 static_cast<size_t>(kCapacity + 1)};
     at += plan_.states.size();
     std::vector<void*> outputs;
     for (size_t i = 0; i < entry.outputs.size(); ++i) outputs.push_back(call.argument<void*>(at++));
     const SymbolValues symbols = {{"B", call.argument<int64_t>(at + 1)},
                                   {"T", call.argument<int64_t>(at + 2)}};
     if (entry.name == entry::begin_pages) return RememberingChoice::begin(inputs, states);
+    const auto rows = static_cast<size_t>(symbols.at("B"));
+    if (entry.name == entry::sample_allowed) return RememberingChoice::sample(inputs, rows, states);
     if (entry.name != entry::next_pages) return model_.run(entry, symbols, inputs, outputs, {});
-    model_.next(inputs, static_cast<size_t>(symbols.at("B")), kCapacity / kPageTokens,
-                static_cast<float*>(outputs[0]), states);
+    model_.next(inputs, rows, kCapacity / kPageTokens, static_cast<float*>(outputs[0]), states);
   }
 
   RememberingChoice model_{kPages};

@@ -240,7 +240,7 @@ namespace {
 std::vector<std::string> page_entries(const BuildOptions& build) {
   std::vector<std::string> entries = {entry::copy_pages};
   const bool chooses = build.has_sampler.value_or(false);
-  if (chooses) entries.insert(entries.end(), {entry::begin_pages, entry::beam_pages});
+  if (chooses) entries.insert(entries.end(), {entry::begin_pages, entry::sample_allowed, entry::beam_pages});
   if (chooses && build.step_tokens.value_or(0) > 0) {
     entries.emplace_back(build.tiles_prompts ? entry::tiled_pages : entry::mixed_pages);
     if (build.tiles_prompts) entries.insert(entries.end(), {entry::next_pages, entry::next_row});

@@ -23,8 +23,9 @@ inline constexpr int32_t kChosenToken = -1;
 
 /// Selects the host or the plan as the sampler of a row's next token, which follows the tokens that the row
 /// reads in a run. `none`: nothing is sampled, because the run does not read the last token of the prompt.
-/// `candidates`: the host chooses among the candidates of the row, which the plan computes.
-enum class Sampling : uint8_t { host, plan, none, candidates };
+/// `candidates`: the host chooses among the candidates of the row, which the plan computes. `allowed`: the
+/// plan samples among the tokens that the host allows, in another run (ChoosingRows::sample_allowed).
+enum class Sampling : uint8_t { host, plan, none, candidates, allowed };
 
 /// Tokens that a row reads in a run: one, or, if the rows mix, at least one.
 struct RowStep {

@@ -12,10 +12,10 @@
 
 namespace smelt {
 
-std::string ChoosingRows::refuses(const Request& request) {
+std::string ChoosingRows::refuses(const Request& request) const {
   if (request.log_probabilities.value_or(0) > 0) return "the most probable tokens beside each new one";
   if (request.prompt_log_probabilities) return "log-probabilities of the prompt";
-  if (request.constrained) return "a specification of the text";
+  if (request.constrained && !samples_allowed_) return "a specification of the text";
   return plain_choice_refuses(request.options);
 }
 
@@ -32,6 +32,7 @@ ChoosingRows::ChoosingRows(Session& session, const DecodeInterface& decode, bool
       plain_(slots()),
       bias_(static_cast<size_t>(vocabulary())),
       penalties_(bias_.size()),
+      samples_allowed_(decode.samplers.allowed_tokens),
       has_beams_(session.has_entry(entry::beam_pages)),
       candidates_(vocabulary()) {
   std::iota(slots_.begin(), slots_.end(), size_t{0});
@@ -91,24 +92,51 @@ size_t ChoosingRows::add_tokens(RunInputs& inputs, std::span<const RowStep> step
   return steps.size();
 }
 
-/// Places are those of the request's own tokens; where the host chooses, the largest score is taken.
+/// Places are those of the request's own tokens.
+void ChoosingRows::RunInputs::add_settings(const Request& request) {
+  const int64_t prompt = std::ssize(request.prompt);
+  sampler.add({.read = prompt, .prompt_length = prompt, .index = static_cast<int64_t>(request.index)},
+              request.options);
+}
+
+/// If the host samples, the largest score is taken.
 ChoosingRows::RunInputs ChoosingRows::inputs_for(std::span<const RowStep> steps) {
   static const Request kGreedy;
   RunInputs inputs;
-  std::vector<int32_t> slots(add_tokens(inputs, steps), -1);
+  std::vector<int32_t> slots(add_tokens(inputs, steps), -1), logits_slots(slots.size(), -1);
   for (size_t row = 0; row < slots.size(); ++row) {
+    const Sampling sampling = row < steps.size() ? steps[row].sampling : Sampling::none;
     if (row < steps.size()) slots[row] = slot_of(steps[row], steps);
-    const bool samples = row < steps.size() && steps[row].sampling == Sampling::plan;
-    const Request& request = samples ? *steps[row].request : kGreedy;
-    const int64_t prompt = std::ssize(request.prompt);
-    inputs.sampler.add(
-        {.read = prompt, .prompt_length = prompt, .index = static_cast<int64_t>(request.index)},
-        request.options);
+    if (sampling == Sampling::allowed) logits_slots[row] = static_cast<int32_t>(slots_[steps[row].row]);
+    inputs.add_settings(sampling == Sampling::plan ? *steps[row].request : kGreedy);
   }
   for (InputTensor& input : inputs.sampler.tensors()) inputs.tensors.push_back(std::move(input));
   const auto rows = std::ssize(slots);
+  if (samples_allowed_) inputs.add(port::logits_slots, {rows}, std::move(logits_slots));
   inputs.add(port::slots, {rows}, std::move(slots));
   return inputs;
+}
+
+/// Rows of padding have no slot.
+void ChoosingRows::sample_allowed(std::span<const AllowedRow> rows) {
+  static const Request kGreedy;
+  const size_t count = pads_runs() ? padded_size(rows.size(), slots()) : rows.size();
+  const size_t words = (bias_.size() + 31) / 32;
+  std::vector<int32_t> slots(count, -1), pasts(count, 0);
+  std::vector<uint32_t> allowed(count * words);
+  RunInputs inputs;
+  for (size_t row = 0; row < count; ++row)
+    inputs.add_settings(row < rows.size() ? *rows[row].request : kGreedy);
+  for (size_t row = 0; row < rows.size(); ++row) {
+    slots[row] = static_cast<int32_t>(rows[row].slot), pasts[row] = static_cast<int32_t>(rows[row].place) - 1;
+    std::ranges::copy(rows[row].tokens, allowed.begin() + static_cast<ptrdiff_t>(row * words));
+  }
+  for (InputTensor& input : inputs.sampler.tensors()) inputs.tensors.push_back(std::move(input));
+  const auto size = static_cast<int64_t>(count);
+  inputs.add(port::slots, {size}, std::move(slots));
+  inputs.add(port::past_length, {size}, std::move(pasts));
+  inputs.tensors.push_back(port::allowed.tensor({size, static_cast<int64_t>(words * 4)}, allowed.data()));
+  session_.repeat(entry::sample_allowed, inputs.tensors, 1);
 }
 
 void ChoosingRows::start(std::span<const RowStep> steps) {

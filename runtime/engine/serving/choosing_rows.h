@@ -19,7 +19,7 @@ class ChoosingRows : public PageRows {
  public:
   /// Returns the reason why the plan cannot sample for the request, so that the host must do this; empty if
   /// the plan can.
-  static std::string refuses(const Request& request);
+  std::string refuses(const Request& request) const;
 
   ChoosingRows(Session& session, const DecodeInterface& decode, bool shares_prefixes);
 
@@ -39,6 +39,14 @@ class ChoosingRows : public PageRows {
   void begin_choice(size_t row, std::span<const int32_t> tokens, const GenerationOptions& options);
   /// Starts a run without waiting for it. Requires: the host samples for no step.
   void start(std::span<const RowStep> steps);
+  /// A row whose sampling is Sampling::allowed: its slot, and the number of its tokens up to now.
+  struct AllowedRow {
+    size_t slot, place;
+    const Request* request;
+    std::span<const uint32_t> tokens;  // bit t % 32 of word t / 32 is 1 if token t may be sampled
+  };
+  /// Starts the run that samples for these rows, whose logits the last started run computes.
+  void sample_allowed(std::span<const AllowedRow> rows);
   /// Returns the slot that holds the tokens of a row, which is the same after the row moves.
   size_t slot(size_t row) const { return slots_[row]; }
   /// Waits for the token that a started run samples for position `place` of the text in a slot. Returns the
@@ -55,7 +63,9 @@ class ChoosingRows : public PageRows {
    public:
     std::vector<InputTensor> tensors;
     void add(const DecodePort& port, std::vector<int64_t> sizes, std::vector<int32_t> values);
-    /// Settings for sampling; one call of sampler.add() adds the settings of one row.
+    /// Adds the settings for sampling of one row.
+    void add_settings(const Request& request);
+    /// Settings for sampling of the rows.
     LoopInputs sampler;
 
    private:
@@ -84,7 +94,8 @@ class ChoosingRows : public PageRows {
   std::vector<size_t> slots_;  // by row
   std::vector<bool> plain_;    // by slot: its biases and penalties in the states have no effect
   std::vector<float> bias_, penalties_;
-  bool has_beams_;  // the plan has the entry beam_pages
+  bool samples_allowed_;  // the plan has the entry sample_allowed
+  bool has_beams_;        // the plan has the entry beam_pages
   CandidateOutputs candidates_;
 };
 

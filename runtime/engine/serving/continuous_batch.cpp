@@ -171,7 +171,7 @@ ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   require_room(1);
   const Sequence sequence = sequence_of(std::move(request));
   if (rows_->choosing() && options_.plan_chooses && !sequence->beams() &&
-      is_taken(entry::next_pages, ChoosingRows::refuses(sequence->request())))
+      is_taken(entry::next_pages, rows_->choosing()->refuses(sequence->request())))
     sequence->leave_choice_to_plan();
   if (planned_ && sequence->beams() && is_taken(entry::next_beams, planned_->refuses(sequence->request())))
     sequence->beams()->let_plan_choose();

@@ -27,9 +27,11 @@ const char* MixedRows::entry_for(std::span<const RowStep> steps) const {
   return has_next_row_ && size_of(steps).rows == 1 ? entry::next_row : entry::next_pages;
 }
 
-/// If the host samples for a row of next_pages or next_row, the token that is sampled, too, is passed over.
+/// If the host samples for a row of next_pages or next_row, the token that is sampled, too, is passed over. A
+/// row that leaves its logits needs its slot, where its last token is.
 int32_t MixedRows::slot_of(const RowStep& step, std::span<const RowStep> steps) const {
-  const bool samples = step.sampling == Sampling::plan || only_continues(steps);
+  const bool samples =
+      step.sampling == Sampling::plan || step.sampling == Sampling::allowed || only_continues(steps);
   return samples ? ChoosingRows::slot_of(step, steps) : -1;
 }
 

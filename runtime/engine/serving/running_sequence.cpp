@@ -35,7 +35,7 @@ RunningSequence::RunningSequence(Request request, uint64_t number)
 
 /// A draft leaves room for the token that is sampled after it.
 size_t RunningSequence::most_drafted(size_t limit) {
-  if (plan_chooses_ && request_.options.repetition_penalty != 1) return 0;
+  if (plan_chooses_ && (request_.options.repetition_penalty != 1 || is_constrained())) return 0;
   return draft_length_.next(std::min(limit, most_held() - tokens_.size()));
 }
 
@@ -78,9 +78,23 @@ void RunningSequence::prepare() {
   }
 }
 
-void RunningSequence::constrain(std::span<double> scores) {
+void RunningSequence::require_allowed() {
   prepare();
   if (constraint_fault_) std::rethrow_exception(std::exchange(constraint_fault_, nullptr));
+}
+
+std::span<const uint32_t> RunningSequence::allowed() {
+  try {
+    require_allowed();
+    return allowed_;
+  } catch (const Error& error) {
+    end_failed(error);
+    return {};
+  }
+}
+
+void RunningSequence::constrain(std::span<double> scores) {
+  require_allowed();
   constexpr size_t kBits = 32;
   for (size_t token = 0; token < scores.size(); ++token)
     if ((allowed_[token / kBits] >> token % kBits & 1U) == 0) scores[token] = kBanned;
@@ -139,6 +153,13 @@ void RunningSequence::take(const ChosenTokens::Token& token) {
   if (request_.log_probabilities) fresh.log_probability = token.log_probability;
   news_.tokens.push_back(std::move(fresh));
   add(token.id);
+  if (!is_constrained()) return;
+  allowed_.clear();
+  try {
+    advance_constrained(token.id);
+  } catch (const Error& error) {
+    end_failed(error);
+  }
 }
 
 /// An end token is no text.

@@ -69,7 +69,8 @@ class RunningSequence {
   /// Sets the length of the first draft, and how it changes.
   void set_draft_length(DraftLength length) { draft_length_ = length; }
   /// Returns the most tokens, at most `limit`, of a draft that may follow the known tokens now. A plan
-  /// does not penalise the tokens of a draft, so a text with a penalty has none if the plan samples.
+  /// does not penalise the tokens of a draft, nor look which of them are allowed, so a text with a penalty or
+  /// a constraint has none if the plan samples.
   size_t most_drafted(size_t limit);
   /// Returns how many tokens of its next draft are likely to be kept.
   double expected_of_draft() const { return draft_length_.expected(); }
@@ -103,6 +104,9 @@ class RunningSequence {
   /// Computes which tokens may come next in a constrained text, if take() has not done so. It may be called
   /// while a run computes the logits.
   void prepare();
+  /// Returns the tokens that may come next in a constrained text, one bit each, valid until the next token is
+  /// taken. If they cannot be computed, ends the sequence as `failed`, and returns an empty list.
+  std::span<const uint32_t> allowed();
   /// Takes the logits of the next token: if it is a token of the prompt, computes its log-probability;
   /// otherwise samples the token, as the options specify. An error, such as a NaN, ends the sequence as
   /// `failed`. Returns the number of tokens that were sampled.
@@ -111,7 +115,8 @@ class RunningSequence {
   virtual bool takes_candidates() const { return false; }
   /// Takes the candidates of the next token, as the function above takes its logits.
   virtual size_t take(const RowCandidates& /*found*/) { return 0; }
-  /// Adds a token that the plan has sampled.
+  /// Adds a token that the plan has sampled. One that does not fit a constrained text ends the sequence as
+  /// `failed`.
   void take(const ChosenTokens::Token& token);
   /// Ends the sequence.
   void end(Finish finish, std::string error = "");
@@ -132,6 +137,7 @@ class RunningSequence {
   void sample(std::span<const float> logits);
   int32_t choose(std::span<const float> logits);
   void constrain(std::span<double> scores);
+  void require_allowed();
   void advance_constrained(int32_t token);
   static void describe(NewToken& token, std::span<const float> logits, size_t best);
   void add(int32_t token);

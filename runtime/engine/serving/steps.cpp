@@ -50,6 +50,11 @@ bool Steps::awaits_tokens(const Sequence& sequence) const {
   return sequence->plan_chooses() && has_draft && has(sequence);
 }
 
+/// Returns how the plan samples the next token of a sequence.
+Sampling Steps::plan_sampling(const RunningSequence& sequence) {
+  return sequence.is_constrained() ? Sampling::allowed : Sampling::plan;
+}
+
 /// Returns the read of one more token of a row. Unless rows mix, the host has sampled the first token after
 /// the prompt.
 RowStep Steps::next_token(RunningSequence& sequence, size_t row) {
@@ -68,7 +73,7 @@ RowStep Steps::next_token(RunningSequence& sequence, size_t row) {
   return {.row = row,
           .tokens = host_has_token ? sequence.unread().first(1) : std::span<const int32_t>(kChosen),
           .past = past,
-          .sampling = Sampling::plan,
+          .sampling = plan_sampling(sequence),
           .request = &request};
 }
 
@@ -88,10 +93,10 @@ void Steps::add_prompts(std::vector<RowStep>& reads) {
     left -= tokens.size();
     const bool is_end = tokens.size() == rest.size();
     const Sampling sampling = !is_end                   ? Sampling::none
-                              : sequence.plan_chooses() ? Sampling::plan
+                              : sequence.plan_chooses() ? plan_sampling(sequence)
                               : rows_.reads_sources()   ? host_sampling(rows_, sequence)
                                                         : Sampling::host;
-    if (sampling == Sampling::plan)
+    if (is_end && sequence.plan_chooses())
       rows_.choosing()->begin_choice(row, sequence.prompt(), sequence.request().options);
     reads.push_back({row, tokens, sequence.held(), sampling, &sequence.request()});
   }
@@ -212,6 +217,7 @@ bool Steps::start_step() {
   step.needs_host = std::ranges::any_of(reads, [](const RowStep& read) {
     return read.sampling == Sampling::host || read.sampling == Sampling::candidates;
   });
+  step.needs_allowed = std::ranges::count(reads, Sampling::allowed, &RowStep::sampling) > 0;
   if (step.needs_host)
     step.logits = run(reads, step);
   else
@@ -220,8 +226,34 @@ bool Steps::start_step() {
   return true;
 }
 
+/// Starts the sampling of the rows of a step whose tokens the host restricts. The restrictions depend on the
+/// tokens before, so the steps before this one have been taken. The device meanwhile computes the logits.
+void Steps::sample_allowed(Step& step) {
+  std::vector<ChoosingRows::AllowedRow> rows;
+  for (Row& row : step.rows) {
+    if (row.sampling != Sampling::allowed) continue;
+    RunningSequence& sequence = *row.sequence;
+    const auto tokens =
+        sequence.wants_token(row.place, row.last_read) ? sequence.allowed() : std::span<const uint32_t>();
+    if (tokens.empty())
+      row.sampling = Sampling::none;
+    else
+      rows.push_back({row.slot, row.place, &sequence.request(), tokens});
+  }
+  if (!rows.empty()) rows_.choosing()->sample_allowed(rows);
+  step.needs_allowed = false;
+}
+
+/// The next step reads the tokens of the last one, whose sampling is started first.
+void Steps::complete_last() {
+  if (under_way_.empty() || !under_way_.back().needs_allowed) return;
+  while (under_way_.size() > 1) take();
+  sample_allowed(under_way_.back());
+}
+
 /// Starts a step. If the host samples for a row, it does so before the next step.
 int64_t Steps::start() {
+  complete_last();
   const int64_t most = std::max<int64_t>(0, under_way() - 1);
   if (!start_step()) return most;
   return under_way_.back().needs_host ? 0 : static_cast<int64_t>(ahead_);
@@ -240,13 +272,14 @@ Steps::Taken Steps::finish() {
 }
 
 void Steps::take() {
+  if (under_way_.front().needs_allowed) sample_allowed(under_way_.front());
   const Step step = std::move(under_way_.front());
   under_way_.pop_front();
   const auto words = static_cast<size_t>(rows_.vocabulary());
   size_t logits = 0, candidates = 0;
   for (const Row& row : step.rows) {
     const size_t at = row.sampling == Sampling::candidates ? candidates++ : logits++;
-    if (row.sampling == Sampling::plan)
+    if (row.sampling == Sampling::plan || row.sampling == Sampling::allowed)
       take_chosen(row);
     else if (row.sampling == Sampling::candidates)
       take_candidates(row, rows_.candidates(at));

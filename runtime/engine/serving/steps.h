@@ -67,6 +67,7 @@ class Steps {
     std::vector<Row> rows;
     std::span<const float> logits;  // of the rows without candidates; empty if the host samples for none
     bool needs_host = false;        // the host chooses tokens before the next step
+    bool needs_allowed = false;     // the sampling of rows with Sampling::allowed has not been started
   };
   bool start_step();
   std::span<const float> run(const std::vector<RowStep>& reads, const Step& step);
@@ -80,6 +81,9 @@ class Steps {
   bool wants_draft(const Sequence& sequence) const;
   void choose_drafted();
   bool awaits_tokens(const Sequence& sequence) const;
+  static Sampling plan_sampling(const RunningSequence& sequence);
+  void sample_allowed(Step& step);
+  void complete_last();
   static Sampling host_sampling(const CacheRows& rows, const RunningSequence& sequence);
   void take_logits(const Row& row, std::span<const float> logits);
   void take_candidates(const Row& row, const RowCandidates& found);

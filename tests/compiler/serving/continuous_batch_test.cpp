@@ -13,6 +13,7 @@
 #include "compiler/driver/compile.h"
 #include "frontend/build_transformer.h"
 #include "runtime/engine/generation/generator.h"
+#include "runtime/structured/regex.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/runtime/temporary_directory.h"
 
@@ -261,6 +262,47 @@ TEST_P(ChoosingModels, ChooseAsTheHostDoes) {
     ASSERT_EQ(alone.size(), expected.size());
     if (host.step_tokens == 0) expect_same_bits(alone, expected);
     expect_same_ids(alone, expected);
+    ASSERT_TRUE(crowd.cancelled[i] || crowd.told[i].size() == expected.size());
+    expect_same_ids(crowd.told[i], expected);
+  }
+}
+
+// ---- constrained texts
+
+/// A constraint of texts of letters and numbers, in tokens of one to three letters or digits.
+std::shared_ptr<structured::Constraint> words_and_numbers() {
+  structured::TokenBytes tokens;
+  for (int64_t i = 0; i < kServedWords; ++i)
+    tokens.bytes.emplace_back(1 + static_cast<size_t>(i % 3),
+                              static_cast<char>(i % 2 == 0 ? 'a' + i % 26 : '0' + i % 10));
+  return std::make_shared<structured::Constraint>(
+      structured::compile(structured::regex_grammar("([a-m]+[0-9]{2,5}|[n-z]{3,}-?)*")),
+      std::make_shared<const structured::ConstraintTokens>(std::move(tokens)));
+}
+
+/// Constrains two of three requests. Their options may not force other tokens.
+void constrain(Request& request, const std::shared_ptr<structured::Constraint>& constraint) {
+  if (request.prompt.size() % 3 == 0) return;
+  GenerationOptions& options = request.options;
+  options.no_repeat_ngram_size = 0, options.forced_eos_token_id.clear(), options.min_new_tokens = 0;
+  options.suppress_tokens.clear(), options.begin_suppress_tokens.clear(), options.bad_words_ids.clear();
+  request.log_probabilities = 0;
+  request.constrained = std::make_shared<structured::ConstrainedText>(constraint, options.eos_token_id);
+}
+
+/// A constrained text stays in the steps that are started ahead, and all tokens are those that the host
+/// chooses.
+TEST_P(ChoosingModels, SampleAllowedTokensAsTheHostDoes) {
+  const auto constraint = words_and_numbers();
+  const auto session = session_of(GetParam(), 16);
+  ContinuousBatch batch(*session, {.most_waiting = 70, .ahead = GetParam().ahead});
+  Crowd crowd(batch, 70, [&](Request& request) { constrain(request, constraint); });
+  EXPECT_GT(batch.counts().plan_tokens, batch.counts().new_tokens * 4 / 5);
+  ContinuousBatch host(*session, {.plan_chooses = false});
+  for (size_t i = 0; i < crowd.requests.size(); ++i) {
+    SCOPED_TRACE(i);
+    constrain(crowd.requests[i], constraint);
+    Told expected = run_alone(host, crowd.requests[i]);
     ASSERT_TRUE(crowd.cancelled[i] || crowd.told[i].size() == expected.size());
     expect_same_ids(crowd.told[i], expected);
   }

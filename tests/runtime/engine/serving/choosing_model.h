@@ -1,9 +1,9 @@
 // The model of remembering_model.h with a plan that samples the next tokens itself, in the entry @next_pages
-// or
-// @mixed_pages.
+// or @mixed_pages, and in @sample_allowed those that the host restricts.
 #pragma once
 
 #include <atomic>
+#include <limits>
 #include <map>
 
 #include "runtime/engine/generation/logits_processors.h"
@@ -13,8 +13,11 @@
 
 namespace smelt {
 
-/// Returns remembering_pages_plan with the entry @next_pages in place of the last one, the additional entry
-/// @begin_pages, and the states that these two entries use.
+/// Bytes of a row of the input `allowed`.
+constexpr int64_t kMaskBytes = (kWords + 31) / 32 * 4;
+
+/// Returns remembering_pages_plan with the entry @next_pages in place of the last one, the additional entries
+/// @sample_allowed and @begin_pages, and the states that these entries use.
 inline Plan choosing_pages_plan(int64_t slots, int64_t capacity, int64_t pages) {
   Plan plan = remembering_pages_plan(slots, capacity, pages);
   const Dim b = Dim::symbol("B");
@@ -26,6 +29,7 @@ inline Plan choosing_pages_plan(int64_t slots, int64_t capacity, int64_t pages) 
   state(state::next_penalty, Role::cache, DType::f32, {slots, kWords, 1});
   state(state::new_tokens, Role::stream, DType::i32, {slots, capacity + 1, 1});
   state(state::new_log_probabilities, Role::stream, DType::f32, {slots, capacity + 1, 1});
+  state(state::next_logits, Role::cache, DType::f32, {slots, kWords});
   PlanEntry& next = plan.entries.back();
   next.name = entry::next_pages;
   const auto input = [&](const char* name, DType dtype, int64_t columns) {
@@ -35,6 +39,14 @@ inline Plan choosing_pages_plan(int64_t slots, int64_t capacity, int64_t pages) 
   input("penalty", DType::f32, 1), input("held_back", DType::i32, kHeldBackTokens);
   input("held_back_until", DType::i32, kHeldBackTokens), input("forced", DType::i32, kForcedTokens);
   input("forced_at", DType::i32, kForcedTokens);
+  PlanEntry sample = {entry::sample_allowed,
+                      {{"allowed", DType::u8, {b, kMaskBytes}}, {"past_length", DType::i32, {b}}},
+                      {},
+                      {},
+                      0};
+  sample.inputs.insert(sample.inputs.end(), next.inputs.begin() + 3, next.inputs.end());
+  input("logits_slots", DType::i32, 1);
+  plan.entries.push_back(std::move(sample));
   plan.entries.push_back(
       {entry::begin_pages,
        {{"slot", DType::i32, {1}}, {"bias", DType::f32, {1, kWords}}, {"penalties", DType::f32, {1, kWords}}},
@@ -49,8 +61,8 @@ inline Plan choosing_pages_plan(int64_t slots, int64_t capacity, int64_t pages) 
 inline Plan mixing_pages_plan(int64_t slots, int64_t capacity, int64_t pages, int64_t tokens) {
   Plan plan = choosing_pages_plan(slots, capacity, pages);
   plan.symbols.bound({"M"}, tokens);
-  const PlanEntry begin = plan.entries.back();
-  PlanEntry mixed = plan.entries[plan.entries.size() - 2];
+  const PlanEntry begin = plan.entries.back(), sample = plan.entries[plan.entries.size() - 2];
+  PlanEntry mixed = plan.entries[plan.entries.size() - 3];
   const Dim b = Dim::symbol("B"), m = Dim::symbol("M");
   std::vector<Port> inputs;
   for (const char* name : {"token_ids", "token_rows", "token_pasts"})
@@ -59,7 +71,7 @@ inline Plan mixing_pages_plan(int64_t slots, int64_t capacity, int64_t pages, in
   inputs.push_back({"last_tokens", DType::i32, {b}});
   inputs.insert(inputs.end(), mixed.inputs.begin() + 3, mixed.inputs.end());
   mixed.name = entry::mixed_pages, mixed.inputs = std::move(inputs);
-  plan.entries = {mixed, begin};
+  plan.entries = {mixed, sample, begin};
   return plan;
 }
 
@@ -68,11 +80,11 @@ struct ChoiceStates {
   int32_t* next;
   float *bias, *penalty;
   int32_t* tokens;
-  float* log_probabilities;
+  float *log_probabilities, *logits;
   size_t places;  // positions per slot in `tokens` and `log_probabilities`
 };
 
-/// Executor functions of the entries @begin_pages, @next_pages and @mixed_pages.
+/// Executor functions of the entries @begin_pages, @next_pages, @mixed_pages and @sample_allowed.
 class RememberingChoice : public RememberingPages {
  public:
   using RememberingPages::RememberingPages;
@@ -108,7 +120,26 @@ class RememberingChoice : public RememberingPages {
       if (found == after.end()) continue;
       if (logits) std::ranges::copy(found->second, logits + row * kColumns);
       const Row of_row{inputs.subspan(2), row};
-      if (ints(5)[row] >= 0) leave(of_row, found->second, static_cast<size_t>(ints(2)[found->first]), states);
+      end_run(of_row, found->second, static_cast<size_t>(ints(2)[found->first]), states);
+    }
+  }
+
+  /// Runs @sample_allowed.
+  static void sample(std::span<const void* const> inputs, size_t rows, const ChoiceStates& states) {
+    std::vector<const void*> as_next(inputs.begin(), inputs.end());
+    as_next.insert(as_next.begin() + 2,
+                   nullptr);  // the settings then have the places that they have in @next_pages
+    for (size_t at = 0; at < rows; ++at) {
+      const Row row{as_next, at};
+      const int32_t slot = *row.at<int32_t>(3, 1);
+      if (slot < 0) continue;
+      const std::vector<float> logits(states.logits + static_cast<size_t>(slot) * kColumns,
+                                      states.logits + (static_cast<size_t>(slot) + 1) * kColumns);
+      std::vector<float> scores = logits;
+      const auto* allowed = row.at<uint8_t>(0, static_cast<size_t>(kMaskBytes));
+      for (size_t word = 0; word < scores.size(); ++word)
+        if ((allowed[word / 8] >> word % 8 & 1) == 0) scores[word] = -std::numeric_limits<float>::infinity();
+      leave(row, logits, scores, static_cast<size_t>(*row.at<int32_t>(1, 1)), states);
     }
   }
   size_t read_tokens = 0;  // by mix(), without padding
@@ -132,13 +163,23 @@ class RememberingChoice : public RememberingPages {
     const auto past = static_cast<size_t>(*row.at<int32_t>(2, 1));
     const std::vector<float> logits = read(row.at<int32_t>(1, width), past, {&token, 1});
     if (logits_out) std::ranges::copy(logits, logits_out);
-    leave(row, logits, past, states);
+    end_run(row, logits, past, states);
   }
 
-  /// Samples the token after `past` + 1 tokens.
-  static void leave(const Row& row, std::span<const float> logits, size_t past, const ChoiceStates& states) {
+  /// Samples the token after `past` + 1 tokens, or stores the logits.
+  static void end_run(const Row& row, std::span<const float> logits, size_t past,
+                      const ChoiceStates& states) {
+    if (const int32_t kept = *row.at<int32_t>(11, 1); kept >= 0)
+      std::ranges::copy(logits, states.logits + static_cast<size_t>(kept) * kColumns);
+    else if (*row.at<int32_t>(3, 1) >= 0)
+      leave(row, logits, logits, past, states);
+  }
+
+  /// Samples a token by its score. Its log-probability is that of the logits.
+  static void leave(const Row& row, std::span<const float> logits, std::span<const float> scores, size_t past,
+                    const ChoiceStates& states) {
     const auto slot = static_cast<size_t>(*row.at<int32_t>(3, 1));
-    const int32_t chosen = choose(row, slot, logits, static_cast<int32_t>(past + 1), states);
+    const int32_t chosen = choose(row, slot, scores, static_cast<int32_t>(past + 1), states);
     states.next[slot] = chosen;
     states.penalty[slot * kColumns + static_cast<size_t>(chosen)] = *row.at<float>(6, 1);
     const size_t at = slot * states.places + past + 1;

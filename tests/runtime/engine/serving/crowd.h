@@ -32,6 +32,14 @@ inline Request next_request(RandomRequests& random) {
   return request;
 }
 
+/// Returns a copy of a request, with a constrained text of its own.
+inline Request copy_of(const Request& request) {
+  Request copy = request;
+  if (request.constrained)
+    copy.constrained = std::make_shared<structured::ConstrainedText>(*request.constrained);
+  return copy;
+}
+
 /// Runs `count` random requests to their ends. Members: the requests, their tokens and ends, and the largest
 /// number of shared pages.
 struct Crowd {
@@ -49,7 +57,8 @@ struct Crowd {
       for (int64_t i = random.number(3); i-- > 0 && requests.size() < count;) {
         Request request = next_request(random);
         change(request);
-        requests[batch.submit(request)] = request;
+        const Request kept = copy_of(request);
+        requests[batch.submit(std::move(request))] = kept;
       }
       if (random.number(9) == 0 && !requests.empty()) batch.cancel(requests.rbegin()->first);
       batch.step();

@@ -24,7 +24,7 @@ class LatePages : public RememberingChoice {
       : RememberingChoice(pages), places_(static_cast<size_t>(capacity + 1)) {
     const auto rows = static_cast<size_t>(slots);
     const auto words = static_cast<size_t>(kWords);
-    for (const size_t columns : {size_t{1}, words, words, places_, places_})
+    for (const size_t columns : {size_t{1}, words, words, places_, places_, words})
       states_.emplace_back(rows * columns);
   }
 
@@ -70,7 +70,7 @@ class LatePages : public RememberingChoice {
       int64_t count = 1;
       for (const Dim& dim : entry.inputs[i].shape) count *= dim.evaluate(symbols);
       const auto* begin = static_cast<const std::byte*>(inputs[i]);
-      kept->emplace_back(begin, begin + count * 4);
+      kept->emplace_back(begin, begin + count * size_of(entry.inputs[i].dtype));
     }
     const std::lock_guard lock(mutex_);
     queue_.push_back([this, &entry, symbols, kept, random] {
@@ -84,18 +84,19 @@ class LatePages : public RememberingChoice {
  private:
   ChoiceStates choice_states() {
     const auto floats = [&](size_t state) { return reinterpret_cast<float*>(states_[state].data()); };
-    return {states_[0].data(), floats(1), floats(2), states_[3].data(), floats(4), places_};
+    return {states_[0].data(), floats(1), floats(2), states_[3].data(), floats(4), floats(5), places_};
   }
 
   void execute(const PlanEntry& entry, const SymbolValues& symbols, std::span<const void* const> inputs,
                std::span<void* const> outputs, const Philox& random) {
     if (entry.name == entry::begin_pages) return begin(inputs, choice_states());
+    const auto rows = symbols.contains("B") ? static_cast<size_t>(symbols.at("B")) : 0;
+    if (entry.name == entry::sample_allowed) return sample(inputs, rows, choice_states());
     if (entry.name != entry::next_pages && entry.name != entry::mixed_pages)
       return RememberingPages::run(entry, symbols, inputs, outputs, random);
     break_if_asked();
     const bool mixes = entry.name == entry::mixed_pages;
     const auto width = static_cast<size_t>(*entry.inputs[mixes ? 3 : 1].shape[1].constant());
-    const auto rows = static_cast<size_t>(symbols.at("B"));
     float* logits = outputs.empty() ? nullptr : static_cast<float*>(outputs[0]);
     if (!mixes) return next(inputs, rows, width, logits, choice_states());
     const auto tokens = static_cast<size_t>(symbols.at("M"));

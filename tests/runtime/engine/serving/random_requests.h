@@ -1,13 +1,17 @@
 // Random requests with all options that a ContinuousBatch supports, and their expected tokens.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <random>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "runtime/engine/generation/logits_processors.h"
 #include "runtime/engine/generation/sampling.h"
 #include "runtime/engine/serving/request.h"
+#include "runtime/structured/regex.h"
 #include "tests/runtime/engine/serving/remembering_model.h"
 
 namespace smelt {
@@ -26,17 +30,38 @@ inline Tokens ids_of(const Progress& progress) {
   return ids;
 }
 
+/// Returns a constraint of texts whose tokens are single letters: token 0 is "a", token 1 is "b", and so on.
+inline std::shared_ptr<structured::Constraint> letters(std::string_view expression) {
+  structured::TokenBytes tokens;
+  for (int64_t word = 0; word < kWords; ++word) tokens.bytes.emplace_back(1, static_cast<char>('a' + word));
+  return std::make_shared<structured::Constraint>(
+      structured::compile(structured::regex_grammar(expression)),
+      std::make_shared<const structured::ConstraintTokens>(std::move(tokens)));
+}
+
+/// Sets the score of each token that may not come next to -infinity.
+inline void ban_others(structured::ConstrainedText& text, std::vector<double>& scores) {
+  std::vector<uint32_t> bits(text.words());
+  text.fill(bits);
+  for (size_t word = 0; word < scores.size(); ++word)
+    if ((bits[word / 32] >> word % 32 & 1) == 0) scores[word] = kBanned;
+}
+
 /// Returns the new tokens that a request should get, computed from remembered_logits (remembering_model.h)
 /// without a cache and without a batch.
 inline Tokens alone(const Request& request) {
   Tokens tokens = request.prompt;
+  std::optional<structured::ConstrainedText> text;
+  if (request.constrained) text = *request.constrained;
   while (tokens.size() - request.prompt.size() < static_cast<size_t>(request.options.max_new_tokens)) {
     const std::vector<float> logits = remembered_logits(tokens);
     std::vector<double> scores(logits.begin(), logits.end());
     process_scores(request.options, {tokens, request.prompt.size(), 0, request.prompt}, scores);
+    if (text) ban_others(*text, scores);
     tokens.push_back(draw(candidates(scores, request.options),
                           uniform_number(request.options.seed, tokens.size(), request.index)));
     if (request.options.ends(tokens.back())) break;
+    if (text && (!text->advance(tokens.back()) || text->must_end())) break;
   }
   return {tokens.begin() + static_cast<ptrdiff_t>(request.prompt.size()), tokens.end()};
 }

@@ -54,6 +54,49 @@ TEST_P(StepsOf, EachOfManyRequestsGetsWhatItGetsAlone) {
     }
 }
 
+/// Constrains two of three texts: some have to end soon, some alternate between letters, some are free.
+void constrain_some(Request& request) {
+  static const std::shared_ptr<structured::Constraint> kConstraints[] = {letters("[a-f]{1,9}"),
+                                                                         letters("([a-k]+[l-w]{2})*")};
+  const size_t kind = request.prompt.size() % 3;
+  if (kind == 2) return;
+  GenerationOptions& options = request.options;
+  options.no_repeat_ngram_size = 0, options.min_new_tokens = 0, options.eos_token_id.clear();
+  request.constrained = std::make_shared<structured::ConstrainedText>(kConstraints[kind], Tokens());
+}
+
+/// Those that the host restricts stay in the steps that are started ahead.
+TEST_P(StepsOf, ConstrainedTextsGetWhatTheyGetAlone) {
+  for (const size_t ahead : {0, 1, 3}) {
+    LateModel model(4, 96, 13, GetParam());
+    ContinuousBatch batch(*model.session, {.most_waiting = 150, .chunk = 21, .ahead = std::optional(ahead)});
+    Crowd crowd(batch, 150, 5, constrain_some);
+    expect_alone(crowd);
+    while (batch.step()) continue;
+    expect_nothing_held(batch);
+    const ContinuousBatchCounts counts = batch.counts();
+    EXPECT_GT(counts.plan_tokens, counts.new_tokens / 2);
+    EXPECT_EQ(counts.failed, 0U);
+  }
+}
+
+/// One run per step reads the tokens, and another one samples; the host waits for neither to end.
+TEST_P(StepsOf, ConstrainedTextsDoNotWaitForTheDevice) {
+  LateModel model(4, 96, 13, GetParam());
+  ContinuousBatch batch(*model.session, {.ahead = 1});
+  Request request = request_of({1, 2, 3}, 40);
+  request.constrained = std::make_shared<structured::ConstrainedText>(letters("[a-f]*"), Tokens());
+  const Tokens expected = alone(request);
+  const Id id = batch.submit(request);
+  for (int i = 0; i < 5; ++i) batch.step();
+  const size_t waits = model.executor->waits;
+  for (int i = 0; i < 20; ++i) batch.step();
+  EXPECT_EQ(model.executor->waits, waits);
+  Tokens found = ids_of(batch.poll(id));
+  for (const int32_t token : run_to_end(batch, id)) found.push_back(token);
+  EXPECT_EQ(found, expected);
+}
+
 /// Makes texts repeat few tokens: always, often or seldom.
 void repeat_tokens(Request& request) {
   const double bias = 4.0 * static_cast<double>(request.prompt.size() % 4);
