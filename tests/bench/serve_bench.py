@@ -2,11 +2,11 @@
 """Tokens a second of `smelt serve`: users with one request at a time, whose prompts begin alike or not.
 
 Usage: serve_bench.py [--smelt build/smelt] [--requests N] [--users N] [--prompt N] [--shared N] [--new N] [--words N] [--temperature T]
-                      [--regex R] MODEL [options of serve]
+                      [--schema S] MODEL [options of serve]
 
 There are as many users as requests, unless --users says fewer. Prompts are random token ids of which the first `--shared` are everybody's.
-With --words, new tokens are N of the vocabulary alone: one makes texts that repeat it. With --regex, texts match an expression, as
-structured output. Prints one JSON line. Run it twice
+With --words, new tokens are N of the vocabulary alone: one makes texts that repeat it. With --schema, texts satisfy a JSON schema, as
+structured output does. Prints one JSON line. Run it twice
 against options of the server, such as `--cache-pages 0` (a slot for each request) and none (pages of 16 tokens).
 """
 import argparse
@@ -21,7 +21,7 @@ import urllib.request
 def complete(url, prompt, own):
     words = {str(1 + 7 * i): 100 for i in range(own.words)}
     body = json.dumps({"prompt": prompt, "max_tokens": own.new, "temperature": own.temperature, "logit_bias": words,
-                       **({"guided_regex": own.regex} if own.regex else {})}).encode()
+                       **({"guided_json": json.loads(own.schema)} if own.schema else {})}).encode()
     request = urllib.request.Request(url + "/v1/completions", body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=600) as reply:
         return json.load(reply)["usage"]["completion_tokens"]
@@ -34,7 +34,7 @@ def main():
     parser.add_argument("--users", type=int, default=0)
     parser.add_argument("--words", type=int, default=0)
     parser.add_argument("--temperature", type=float, default=0)
-    parser.add_argument("--regex", default="")
+    parser.add_argument("--schema", default="")
     parser.add_argument("--prompt", type=int, default=16)
     parser.add_argument("--shared", type=int, default=0)
     parser.add_argument("--new", type=int, default=32)
