@@ -110,13 +110,17 @@ SM void attention(const Element* q, const Element* k, const Element* v, Element*
 
   float* const of_warp = warps + (threadIdx.x >> 5) * (kRows * kPitch);
   Totals totals;
+  const Places table{places + rows.b * places_b, places_s};
+  const auto first_key = [&](int part) { return (parts.first + part * parts.each) * kUnit; };
+  const int end = min(parts.end * kUnit, rows.keys);
+  Ahead ahead;
+  look_ahead(ahead, table, first_key(sharer), end);
   for (int part = sharer; part < parts.count; part += kSharers) {
-    const int first = parts.first + part * parts.each;
     Sums sums;
     clear(sums);
     sum_keys(sums, own, {k + rows.b * k_b + rows.key_head * k_h, k_t},
-             {v + rows.b * v_b + rows.key_head * v_h, v_t}, {places + rows.b * places_b, places_s}, body,
-             rows, first * kUnit, min(min(first + parts.each, parts.end) * kUnit, rows.keys));
+             {v + rows.b * v_b + rows.key_head * v_h, v_t}, table, body, rows,
+             {first_key(part), min(first_key(part + 1), end), first_key(part + kSharers), end}, ahead);
     add_part(totals, of_warp, sums, part == sharer);
   }
   if (sharer < parts.count) leave_totals(of_warp, totals);

@@ -92,13 +92,18 @@ SM void add_groups(Sums& sums) {
     }
 }
 
-// Adds keys [first, end) to the sums of the block's rows. All threads of the block call this. Its warps take
+// Nothing is loaded ahead of a part.
+struct Ahead {};
+SM void look_ahead(Ahead& /*ahead*/, const Places& /*places*/, int /*first*/, int /*end*/) {}
+
+// Adds the keys of a part to the sums of the block's rows. All threads of the block call this. Its warps take
 // the keys in turn, kStep keys at a time. sums: the sums of the lane's group. q: the lane's elements of the
 // scaled queries. places: the table of the keys' slots in k and v (layout.cuh). All loads of a step are
 // issued before the first result is used.
 SM void sum_keys(Sums& sums, const Queries& q, const Matrix& k, const Matrix& v, const Places& places,
-                 const BodyArguments& body, const Rows& rows, int first, int end) {
-  for (first += (threadIdx.x >> 5) * kStep; first < end; first += kWarps * kStep) {
+                 const BodyArguments& body, const Rows& rows, const Part& part, Ahead& /*ahead*/) {
+  const int end = part.end;
+  for (int first = part.first + (int)(threadIdx.x >> 5) * kStep; first < end; first += kWarps * kStep) {
     // The mask state of the keys of this step; 0: no row of the block sees any of them.
     const int seen = seen_of(body, rows, first, min(first + kStep, end));
     if (seen == 0) continue;

@@ -56,6 +56,12 @@ struct Rows {
 SM int query_of(const Rows& rows, int row) { return (rows.first + row) / kGroup; }
 SM int head_of(const Rows& rows, int row) { return rows.key_head * kGroup + (rows.first + row) % kGroup; }
 
+// A part of the keys of a block: keys first to end - 1. next: the first key of the part that the block
+// processes after it. last: the end of all keys of the block.
+struct Part {
+  int first, end, next, last;
+};
+
 // The result of some keys for one row and one column of the head: the base, the sum of the weights, and the
 // sum of weight * value.
 struct Whole {

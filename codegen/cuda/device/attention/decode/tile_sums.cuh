@@ -175,20 +175,34 @@ SM int row_of_key(int own, int first, int key) {
   return kHasPlaces ? __shfl_sync(~0u, own, key) : first + key;
 }
 
-// Adds keys [first, end) to the sums of the block's rows. All threads of the block call this. Its warps take
+// The rows of k and v in which the keys of a warp's next step are stored, as load_places loads them.
+struct Ahead {
+  int of[kLoads];
+};
+// Loads those of the warp's first step in the part that begins with key `first`. end: the end of the block's
+// keys. All threads of the block call this.
+SM void look_ahead(Ahead& ahead, const Places& places, int first, int end) {
+  load_places(ahead.of, places, first + (int)(threadIdx.x >> 5) * kStep, end);
+}
+
+// Adds the keys of a part to the sums of the block's rows. All threads of the block call this. Its warps take
 // the keys in turn, kStep keys at a time. sums: those of the warp. places: the rows of k and v in which the
-// keys and values are stored. All loads of a step are issued before the first result is used, and the places
-// of the next step are loaded then, too.
+// keys and values are stored. ahead: what look_ahead has loaded for this part; it becomes that of the next
+// part. All loads of a step are issued before the first result is used, and the places of the next step are
+// loaded then, too.
 SM void sum_keys(Sums& sums, const Queries& q, const Matrix& k, const Matrix& v, const Places& places,
-                 const BodyArguments& body, const Rows& rows, int first, int end) {
-  first += (threadIdx.x >> 5) * kStep;
-  int stored[kLoads];
-  load_places(stored, places, first, end);
+                 const BodyArguments& body, const Rows& rows, const Part& part, Ahead& ahead) {
+  const int end = part.end;
+  int first = part.first + (int)(threadIdx.x >> 5) * kStep;
+  if (first >= end) look_ahead(ahead, places, part.next, part.last);
   for (; first < end; first += kWarps * kStep) {
     int own[kLoads];
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) own[i] = stored[i];
-    load_places(stored, places, first + kWarps * kStep, end);
+    for (int i = 0; i < kLoads; ++i) own[i] = ahead.of[i];
+    if (first + kWarps * kStep < end)
+      load_places(ahead.of, places, first + kWarps * kStep, end);
+    else
+      look_ahead(ahead, places, part.next, part.last);
     const int seen = seen_of(body, rows, first, min(first + kStep, end));
     if (seen == 0) continue;
     Words keys[kLoads][2][kOfKey], values[kLoads][4][kOfValue];
