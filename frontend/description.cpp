@@ -40,6 +40,7 @@ Description from_json(const std::filesystem::path& path) {
   const std::string file = path.string();
   description.spec = hugging_face ? spec_from_config(json, file) : spec_from_object(json, file);
   description.config = hugging_face ? json : config_from_spec(description.spec).value_or(nullptr);
+  if (path.filename() == kSpecFile) description.generation = read_generation_file(path.parent_path());
   return description;
 }
 

@@ -39,7 +39,8 @@ class Description {
 
 /// Reads a description. `path` is a directory with a config.json, a spec.json or a model.ir; or a .json file
 /// that has a spec or the fields of a config.json (a path to a file config.json is read as the path of its
-/// directory); or an .ir or .smelt file with a graph in text form. Throws one Error that names all faults.
+/// directory, and next to a file spec.json, generation_config.json is read); or an .ir or .smelt file with a
+/// graph in text form. Throws one Error that names all faults.
 Description read_description(const std::filesystem::path& path);
 
 }  // namespace smelt

@@ -259,20 +259,24 @@ std::optional<Json> config_from_spec(const TransformerSpec& spec) {
   return std::nullopt;
 }
 
+Json read_generation_file(const std::filesystem::path& directory) {
+  const auto path = directory / "generation_config.json";
+  if (!std::filesystem::exists(path)) return Json::object();
+  Json generation = read_json_file(path);
+  if (!generation.is_object())
+    fail_with(Status::invalid_file, "{}: {}, expected an object", path.string(), kind_of(generation));
+  if (generation.empty())
+    generation["_from_model_config"] = false;  // config.json is not asked where there is a file
+  return generation;
+}
+
 ModelDirectory read_model_directory(const std::filesystem::path& directory) {
   ModelDirectory model{directory, {}, {}, Json::object()};
   if (!std::filesystem::is_directory(directory))
     fail_with(Status::io, "{}: not a directory; expected one with a config.json", directory.string());
   model.config = read_json_file(directory / "config.json");
   model.spec = spec_from_config(model.config, (directory / "config.json").string());
-  const auto generation = directory / "generation_config.json";
-  if (!std::filesystem::exists(generation)) return model;
-  model.generation = read_json_file(generation);
-  if (!model.generation.is_object())
-    fail_with(Status::invalid_file, "{}: {}, expected an object", generation.string(),
-              kind_of(model.generation));
-  if (model.generation.empty())
-    model.generation["_from_model_config"] = false;  // config.json is not asked where there is a file
+  model.generation = read_generation_file(directory);
   return model;
 }
 

@@ -23,6 +23,10 @@ struct ModelDirectory {
 /// the model's computation in a way that is not supported.
 ModelDirectory read_model_directory(const std::filesystem::path& directory);
 
+/// Returns the object of generation_config.json in the directory; an empty one if there is no such file.
+/// Throws Error if it cannot be read.
+Json read_generation_file(const std::filesystem::path& directory);
+
 /// Converts the object of a config.json to a spec. Throws one Error that names all faults of fields, as
 /// read_model_directory() does. `file` is the name of the config in messages.
 TransformerSpec spec_from_config(const Json& config, std::string_view file);

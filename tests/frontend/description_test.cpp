@@ -48,6 +48,26 @@ TEST(Description, ADirectoryMayHoldASpecOrAGraph) {
             {"config.json", "spec.json", "model.ir"});
 }
 
+TEST(Description, ADirectoryWithASpecMayHaveOptionsOfGeneration) {
+  testing::TemporaryDirectory directory;
+  write_file(directory.path / "spec.json", to_json(testing::small_spec()).dump());
+  write_file(directory.path / "other.json", to_json(testing::small_spec()).dump());
+  EXPECT_EQ(read_description(directory.path).generation, Json::object());
+  const std::string without = read_description(directory.path).content();
+  const Json options = {{"num_beams", 5}, {"length_penalty", 0.7}};
+  write_file(directory.path / "generation_config.json", options.dump());
+  for (const auto& path : {directory.path, directory.path / "spec.json"}) {
+    const Description description = read_description(path);
+    EXPECT_EQ(description.generation, options);
+    EXPECT_EQ(Json::parse(description.build({})->description).at("generation"), options);
+    EXPECT_NE(description.content(), without) << "plans are kept by it";
+  }
+  EXPECT_EQ(read_description(directory.path / "other.json").generation, Json::object());
+  write_file(directory.path / "generation_config.json", "[4]");
+  expect_in(message_of([&] { read_description(directory.path); }),
+            {"generation_config.json", "expected an object"});
+}
+
 TEST(Description, AGraphHasItsOwnSymbols) {
   testing::TemporaryDirectory directory;
   const auto path = directory.path / "double.ir";
