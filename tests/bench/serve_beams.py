@@ -5,15 +5,18 @@ Usage: serve_beams.py [--smelt build/smelt] [--users N] [--beams N] [--source N]
                       [--seconds SECONDS] [--processes N] MODEL [options of serve]
 
 Each user sends the next request when the reply to the last one has come. Sources are random token ids. Prints a JSON line: the tokens of
-the best sequences per second, the batch's steps and their mean time, and the part of the tokens whose beams the plan has chosen.
+the best sequences per second, the batch's steps and their mean time, and the part of the tokens whose beams the plan has chosen. If MODEL is
+a spec, the server gets it with a generation_config.json that has the number of beams, so that sizes of runs are prepared.
 """
 import argparse
 import concurrent.futures
 import http.client
 import json
 import multiprocessing
+import pathlib
 import random
 import subprocess
+import tempfile
 import time
 import urllib.parse
 import urllib.request
@@ -65,6 +68,26 @@ def measure(url, own):
             "by_plan": round(change["plan_tokens"] / max(1, change["new_tokens"]), 3)}
 
 
+def model_with_beams(model, beams, directory):
+    """Returns a model directory with the spec and the number of beams; MODEL itself if it is a directory."""
+    if not model.endswith(".json"):
+        return model
+    directory = pathlib.Path(directory)
+    (directory / "spec.json").write_text(pathlib.Path(model).read_text())
+    (directory / "generation_config.json").write_text(json.dumps({"num_beams": beams}))
+    return str(directory)
+
+
+def serve_and_measure(own, options, model):
+    command = [own.smelt, "serve", model, "--port", "0", "--slots", str(own.users * own.beams), *options]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        print(json.dumps(measure(server.stdout.readline().split()[-1], own)))
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smelt", default="build/smelt")
@@ -74,13 +97,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("model")
     own, options = parser.parse_known_args()
-    command = [own.smelt, "serve", own.model, "--port", "0", "--slots", str(own.users * own.beams), *options]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        print(json.dumps(measure(server.stdout.readline().split()[-1], own)))
-    finally:
-        server.terminate()
-        server.wait()
+    with tempfile.TemporaryDirectory() as directory:
+        serve_and_measure(own, options, model_with_beams(own.model, own.beams, directory))
 
 
 main()

@@ -100,6 +100,10 @@ class CacheRows {
   /// Reads the sources of rows that have begun, all in the same order as their rows. Requires:
   /// reads_sources().
   virtual void read_sources(std::span<const RowSource> /*sources*/) {}
+  /// Warm-up: if the device captures runs as graphs, executes read_sources() once with every padded size of
+  /// one to `most` sources of similar lengths, with about `tokens` tokens in all unless there is one source
+  /// alone. Requires: reads_sources(), and no row is in use.
+  virtual void prepare_sources(size_t /*most*/, size_t /*tokens*/) {}
 
   /// Throws Error if the memory is too small for `rows` rows of `tokens` tokens, even without other rows.
   virtual void check(size_t /*tokens*/, size_t /*rows*/) const {}

@@ -61,6 +61,7 @@ ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions&
     make_planned_beams(options.ahead.value_or(works_apart ? 1 : 0));
   if (!options_.prepares) return;
   rows_->prepare();
+  if (planned_) prepare_planned_beams();
   if (drafter_) drafter_->prepare();
 }
 
@@ -81,6 +82,14 @@ void ContinuousBatch::make_planned_beams(size_t ahead) {
     options_.together = runs_ahead(session_.plan().target).together > 1 ? kTogether : 1;
   planned_ = std::make_unique<PlannedBeams>(session_, *rows_,
                                             PlannedBeams::Limits{options_.slots, ahead, options_.together});
+}
+
+/// Requests for searches have greedy options.
+void ContinuousBatch::prepare_planned_beams() {
+  Request usual{.prompt = {0}, .options = model_generation_options(session_.plan().model)};
+  usual.options.do_sample = false;
+  if (usual.options.num_beams == 1 || !planned_->refuses(usual).empty()) return;
+  planned_->prepare(usual.options.num_beams, options_.chunk * options_.together);
 }
 
 size_t ContinuousBatch::default_chunk() const {

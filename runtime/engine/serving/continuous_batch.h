@@ -71,8 +71,11 @@ struct ContinuousBatchOptions {
   /// one source may have more.
   size_t chunk = 0;
   bool shares_prefixes = true;  // with caches in pages: reads equal beginnings of prompts once
-  bool prepares = false;        // the constructor runs all sizes of runs (CacheRows::prepare)
-  bool plan_chooses = true;     // the plan samples tokens if it can and supports the request's options
+  /// The constructor runs all sizes of runs (CacheRows::prepare). If the plan chooses beams, and by the
+  /// model's own options a search has several, it also runs the sizes of such searches
+  /// (PlannedBeams::prepare).
+  bool prepares = false;
+  bool plan_chooses = true;  // the plan samples tokens if it can and supports the request's options
   /// Number of steps in progress while the host processes the results of an earlier step, if the plan samples
   /// all tokens or chooses all beams. Nothing: 1 on a GPU, 0 on a CPU.
   std::optional<size_t> ahead = {};
@@ -133,6 +136,7 @@ class ContinuousBatch : public RequestBatch {
   void check_beams(const Request& request) const;
   void make_drafter();
   void make_planned_beams(size_t ahead);
+  void prepare_planned_beams();
   void check_length(const Request& request) const;
   size_t default_chunk() const;
   void admit();

@@ -109,35 +109,69 @@ void PlannedBeams::end_runs() {
   session_.synchronize();
 }
 
-/// Runs the entry begin_beams. All beams of a search are the prompt, so only the first one has a finite sum.
+/// Adds the rows of a search. All of its beams are the prompt, so only the first one has a finite sum.
+void PlannedBeams::FirstRows::add(size_t number, size_t beams, int32_t token) {
+  for (size_t beam = 0; beam < beams; ++beam) {
+    slots.push_back(static_cast<int32_t>(number * beams + beam));
+    tokens.push_back(token);
+    sums.push_back(beam == 0 ? 0 : -std::numeric_limits<float>::infinity());
+  }
+}
+
 void PlannedBeams::begin_rows(std::span<const size_t> numbers) {
-  std::vector<int32_t> slots, tokens;
-  std::vector<float> sums;
+  FirstRows rows;
   for (const size_t number : numbers) {
     const Request& request = searches_[number]->sequence->request();
-    const auto beams = static_cast<size_t>(request.options.num_beams);
-    for (size_t beam = 0; beam < beams; ++beam) {
-      slots.push_back(static_cast<int32_t>(number * beams + beam));
-      sums.push_back(beam == 0 ? 0 : -std::numeric_limits<float>::infinity());
-    }
-    tokens.resize(slots.size(), request.prompt[0]);
+    rows.add(number, static_cast<size_t>(request.options.num_beams), request.prompt[0]);
   }
-  const size_t rows = padded(slots.size(), limits_.slots);
-  slots.resize(rows, -1), tokens.resize(rows, 0), sums.resize(rows, 0);
-  const auto count = static_cast<int64_t>(rows);
-  const InputTensor inputs[] = {port::slots.tensor({count}, slots.data()),
-                                port::decoder_input_ids.tensor({count, 1}, tokens.data()),
-                                port::sums.tensor({count}, sums.data())};
-  session_.repeat(entry::begin_beams, inputs, 1);
+  run_begin(std::move(rows), 1);
+}
+
+/// Runs the entry begin_beams.
+void PlannedBeams::run_begin(FirstRows rows, int times) {
+  const size_t size = padded(rows.slots.size(), limits_.slots);
+  rows.slots.resize(size, -1), rows.tokens.resize(size, 0), rows.sums.resize(size, 0);
+  const auto count = static_cast<int64_t>(size);
+  const InputTensor inputs[] = {port::slots.tensor({count}, rows.slots.data()),
+                                port::decoder_input_ids.tensor({count, 1}, rows.tokens.data()),
+                                port::sums.tensor({count}, rows.sums.data())};
+  session_.repeat(entry::begin_beams, inputs, times);
+}
+
+/// The first run of a size chooses kernels, and the second one is captured.
+void PlannedBeams::prepare(int64_t beams, size_t source_tokens) {
+  if (!pads_) return;
+  constexpr int kTimes = 2;
+  const auto width = static_cast<size_t>(beams);
+  searches_.assign(limits_.slots / width, nullptr);
+  rows_.prepare_sources(searches_.size(), source_tokens);
+  FirstRows rows;
+  for (size_t number = 0, largest = 0; number < searches_.size(); ++number) {
+    rows.add(number, width, 0);
+    if (rows.slots.size() <= largest) continue;
+    run_begin(rows, kTimes);
+    largest = padded(rows.slots.size(), limits_.slots);
+  }
+  for (size_t numbers = 1; numbers <= searches_.size(); numbers = run_searches_ + 1) {
+    prepare_inputs(beams, numbers);
+    session_.repeat(entry::next_beams, inputs_->tensors(), kTimes);
+  }
+  session_.synchronize();
+  candidates_.clear(), inputs_.reset();
+}
+
+/// Returns the highest number of a search, plus 1.
+size_t PlannedBeams::used_numbers() const {
+  const auto is_used = [](const SearchPointer& search) { return search != nullptr; };
+  return static_cast<size_t>(searches_.rend() -
+                             std::ranges::find_if(searches_.rbegin(), searches_.rend(), is_used));
 }
 
 /// Numbers without a search have the default options.
-void PlannedBeams::prepare_inputs() {
+void PlannedBeams::prepare_inputs(int64_t beams, size_t numbers) {
   static const GenerationOptions kNone;
-  const auto is_used = [](const SearchPointer& search) { return search != nullptr; };
-  const auto last = std::ranges::find_if(searches_.rbegin(), searches_.rend(), is_used);
-  run_searches_ = padded(static_cast<size_t>(searches_.rend() - last), searches_.size());
-  inputs_.emplace(beams());
+  run_searches_ = padded(numbers, searches_.size());
+  inputs_.emplace(beams);
   for (size_t number = 0; number < run_searches_; ++number) {
     const Search* search = searches_[number].get();
     inputs_->add(kBegin, search ? search->sequence->request().options : kNone);
@@ -156,7 +190,7 @@ void PlannedBeams::start() {
   while (under_way_.size() <= limits_.ahead) {
     const int64_t runs = std::min(static_cast<int64_t>(limits_.together), most_left());
     if (runs == 0) return;
-    if (!inputs_) prepare_inputs();
+    if (!inputs_) prepare_inputs(beams(), used_numbers());
     session_.repeat(entry::next_beams, inputs_->tensors(), static_cast<int>(runs));
     const auto end = searches_.begin() + static_cast<ptrdiff_t>(run_searches_);
     for (int64_t run = 0; run < runs; ++run) under_way_.emplace_back(searches_.begin(), end);

@@ -52,6 +52,11 @@ class PlannedBeams {
   PlannedBeams(const PlannedBeams&) = delete;
   PlannedBeams& operator=(const PlannedBeams&) = delete;
 
+  /// Warm-up: if the device captures runs as graphs, runs each size that searches of this many beams need, so
+  /// that later runs find it captured. Of sources that begin together, these are the sizes of sources of
+  /// similar lengths with about `source_tokens` tokens in all. Requires: idle(), and free(beams) > 0.
+  void prepare(int64_t beams, size_t source_tokens);
+
   /// Returns the reason why the plan cannot choose the beams of this beam search; empty if it can.
   std::string refuses(const Request& request) const;
 
@@ -87,10 +92,19 @@ class PlannedBeams {
   };
   using SearchPointer = std::shared_ptr<Search>;
 
+  /// Inputs of the entry begin_beams, one element per row.
+  struct FirstRows {
+    std::vector<int32_t> slots, tokens;
+    std::vector<float> sums;
+    void add(size_t number, size_t beams, int32_t token);
+  };
+
   void end_runs();
   void begin_rows(std::span<const size_t> numbers);
+  void run_begin(FirstRows rows, int times);
   size_t padded(size_t count, size_t most) const;
-  void prepare_inputs();
+  size_t used_numbers() const;
+  void prepare_inputs(int64_t beams, size_t numbers);
   int64_t most_left() const;
   void start();
   void take();

@@ -55,6 +55,18 @@ void SourceRows::read_sources(std::span<const RowSource> sources) {
   }
 }
 
+/// The first run of a size chooses kernels, and the second one is captured.
+void SourceRows::prepare_sources(size_t most, size_t tokens) {
+  if (!device_kind(session_.plan().target).captures_runs) return;
+  for (size_t length = 1; length <= source_capacity_; ++length) {
+    length = bounds_.source_length(length, 1);
+    const std::vector<int32_t> source(length, 0);
+    const size_t together = std::clamp<size_t>(tokens / length, 1, std::min(most, rows_per_run(length)));
+    for (size_t count = 1; count <= together; count = with_padding(count) + 1)
+      for (int time = 0; time < 2; ++time) read_together(std::vector<RowSource>(count, {0, source}));
+  }
+}
+
 /// Runs the entry `encode`. The first source is the longest. Padding repeats the last one.
 void SourceRows::read_together(std::span<const RowSource> sources) {
   const size_t count = std::min(with_padding(sources.size()), rows_per_run(sources[0].tokens.size()));

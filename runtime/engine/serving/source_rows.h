@@ -21,6 +21,7 @@ class SourceRows : public SlotRows {
   /// On a CPU, each source is a run of its own, so that its result has the same bits as alone. On a GPU,
   /// sources are padded to a common length and share runs.
   void read_sources(std::span<const RowSource> sources) override;
+  void prepare_sources(size_t most, size_t tokens) override;
   size_t mixed_tokens() const override { return slots_; }
   void move(std::span<const RowMove> moves) override;
   /// Rows that begin get the source, too; others have it.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <set>
 
 #include "compiler/driver/compile.h"
 #include "runtime/engine/generation/generator.h"
@@ -42,12 +43,18 @@ std::unique_ptr<Session> planned_session(const char* spec, int64_t rows, bool ha
 }
 
 /// Returns the session of a plan that is run as one for a GPU: runs are padded to a few sizes, sources share
-/// runs, and groups of runs are started ahead of the host.
-std::unique_ptr<Session> session_as_of_a_gpu(const char* spec, int64_t rows) {
+/// runs, and groups of runs are started ahead of the host. `generation`: the model's own options.
+std::unique_ptr<Session> session_as_of_a_gpu(const char* spec, int64_t rows,
+                                             const Json& generation = Json::object(),
+                                             const std::function<void(const StepDone&)>& after_step = {}) {
   const std::shared_ptr<const Plan> plan = planned_session(spec, rows, true)->shared_plan();
   auto renamed = std::make_shared<Plan>(*plan);
   renamed->target = "sm_90";
-  auto session = std::make_unique<Session>(renamed, make_executor(plan, {.threads = 1, .poison = true}));
+  Json about = Json::parse(plan->model);
+  about["generation"] = generation;
+  renamed->model = about.dump();
+  auto session = std::make_unique<Session>(
+      renamed, make_executor(plan, {.threads = 1, .poison = true, .after_step = after_step}));
   session->initialize(5);
   return session;
 }
@@ -188,6 +195,64 @@ constexpr PlannedCase kPlannedCases[] = {{"bart", kPlannedBart},
                                          {"t5_and_others_ahead", kPlannedT5, 1, 3, 20}};
 INSTANTIATE_TEST_SUITE_P(Families, PlannedBeamsOfABatch, ::testing::ValuesIn(kPlannedCases),
                          [](const auto& info) { return std::string(info.param.name); });
+
+/// Sizes of runs, by entry.
+using PlannedSizes = std::set<std::pair<std::string, SymbolValues>>;
+
+/// Returns the sizes of the runs that a batch makes when it is constructed.
+PlannedSizes prepared_sizes(const Json& generation, ContinuousBatchOptions options) {
+  PlannedSizes sizes;
+  const auto session =
+      session_as_of_a_gpu(kPlannedBart, kPlannedSlots, generation,
+                          [&](const StepDone& done) { sizes.emplace(done.entry.name, done.symbols); });
+  const ContinuousBatch batch(*session, options);
+  return sizes;
+}
+
+/// Searches find all sizes of their runs prepared, and the states as if nothing had been prepared.
+TEST(PreparedBeams, HaveAllSizesOfTheirRuns) {
+  constexpr size_t kCount = 70;
+  PlannedSizes sizes;
+  const auto session =
+      session_as_of_a_gpu(kPlannedBart, kPlannedSlots, {{"num_beams", 4}},
+                          [&](const StepDone& done) { sizes.emplace(done.entry.name, done.symbols); });
+  const auto alone = planned_session(kPlannedBart, 4, false);
+  ContinuousBatch batch(*session, {.most_waiting = 80, .prepares = true});
+  const PlannedSizes prepared = sizes;
+  for (const char* entry : {"encode", "begin_beams", "next_beams"})
+    EXPECT_TRUE(std::ranges::any_of(prepared, [&](const auto& size) { return size.first == entry; }))
+        << entry;
+  const PlannedCrowd crowd(batch, kCount, 0);
+  EXPECT_EQ(sizes, prepared);
+  Generator generator(*alone);
+  for (size_t i = 0; i < kCount; ++i) {
+    SCOPED_TRACE(i);
+    expect_as_alone(generator, crowd.requests[i], crowd.found[i]);
+  }
+}
+
+/// Sources that a group of steps does not read together are not prepared together.
+TEST(PreparedBeams, AreAsManyAsSourcesMayBeRead) {
+  const auto sources_together = [](size_t chunk) {
+    int64_t most = 0;
+    for (const auto& [entry, size] :
+         prepared_sizes({{"num_beams", 2}}, {.chunk = chunk, .prepares = true, .together = 2}))
+      if (entry == "encode") most = std::max(most, size.at("B"));
+    return most;
+  };
+  EXPECT_EQ(sources_together(1), 1);
+  EXPECT_EQ(sources_together(static_cast<size_t>(kPlannedSource)), 2);
+  EXPECT_EQ(sources_together(1000), 8) << "the six of all searches, with padding";
+}
+
+/// Nothing is prepared without the model's word, or if the plan does not choose the beams of its searches.
+TEST(PreparedBeams, AreThoseOfTheModelsOptions) {
+  for (const Json& generation :
+       {Json::object(), Json{{"num_beams", 1}}, Json{{"num_beams", kPlannedSlots + 1}},
+        Json{{"num_beams", 4}, {"no_repeat_ngram_size", 3}}})
+    EXPECT_TRUE(prepared_sizes(generation, {.prepares = true}).empty()) << generation;
+  EXPECT_TRUE(prepared_sizes({{"num_beams", 4}}, {.prepares = false}).empty());
+}
 
 Request planned_request(int64_t tokens) {
   Request request{.prompt = {0}, .source = {3, 4, 9}, .options = {}};
