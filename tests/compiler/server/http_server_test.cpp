@@ -85,6 +85,34 @@ TEST_F(ServedBatch, WhatTwoReadersReadDifferentlyIsRefused) {
   EXPECT_EQ(client().status("nonsense\r\n\r\n"), "400");
 }
 
+/// A client that waits for a reply is woken once.
+TEST_F(ServedBatch, SendsAReplyAtOnce) {
+  serve();
+  const Connection connection(port_);
+  for (int i = 0; i < 50; ++i) {
+    connection.send("GET /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const std::string reply = connection.some();
+    EXPECT_HAS(reply, "HTTP/1.1 200");
+    ASSERT_TRUE(reply.ends_with("}")) << reply;
+  }
+}
+
+/// Replies that are shorter and longer than a piece arrive whole.
+TEST_F(ServedBatch, SendsLongRepliesInPieces) {
+  serve();
+  size_t longest = 0;
+  for (int tokens = 50; tokens < 1000; tokens += 150) {
+    const nlohmann::json body = {
+        {"prompt", {1, 2}}, {"max_tokens", tokens}, {"temperature", 0}, {"logprobs", 5}};
+    const auto reply = client().post("/v1/completions", body.dump());
+    ASSERT_TRUE(reply);
+    ASSERT_EQ(reply->field("content-length"), std::to_string(reply->body.size()));
+    EXPECT_EQ(nlohmann::json::parse(reply->body).at("usage").at("completion_tokens"), tokens);
+    longest = std::max(longest, reply->body.size());
+  }
+  EXPECT_GT(longest, kPieceBytes);
+}
+
 TEST_F(ServedBatch, MethodsOfAPathAreNamed) {
   serve();
   for (const char* method : {"GET", "PUT", "DELETE", "OPTIONS", "BREW"}) {
