@@ -99,7 +99,7 @@ CudaExecutor::CudaExecutor(std::shared_ptr<const Plan> plan, const ExecutorOptio
     validate(*plan_);  // sizes and places are used unchecked from here on
     const PortMemory ports = port_memory(*plan_);
     if (!options_.allocator)  // else it knows what there is
-      check_memory(*plan_, owner != nullptr, ports.total + 2 * ports.inputs, device_);
+      check_memory(*plan_, owner != nullptr, ports.total + ports.slots() * ports.inputs, device_);
   }
   stream_ = make_stream(device_);
   caller_begin_ = make_event(device_), caller_end_ = make_event(device_);

@@ -73,7 +73,7 @@ Transfers::Transfers(const Device& device, const PortMemory& ports,
       output_bytes_(std::min(ports.outputs, kOutputPart)) {
   outputs_ = pinned_block(device, output_bytes_, allocator);
   const int64_t bytes = std::max(ports.inputs, std::min(ports.total, kMostInOneCopy));
-  for (int i = 0; i < 2; ++i)
+  for (int i = 0; i < ports.slots(); ++i)
     slots_.push_back({pinned_block(device, bytes, allocator), device_block(device, bytes, allocator),
                       make_event(device), make_event(device)});
 }

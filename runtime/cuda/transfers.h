@@ -17,6 +17,10 @@ struct PortMemory {
   /// total: bytes of the block. inputs, outputs: the most bytes that the inputs, or the outputs, of one entry
   /// need.
   int64_t total = 0, inputs = 0, outputs = 0;
+  /// Number of runs whose inputs may wait for the device. Small inputs have a third place, because a server
+  /// of an encoder-decoder starts up to three runs together: to encode, to begin and to continue.
+  int slots() const { return inputs <= kMostInThreeSlots ? 3 : 2; }
+  static constexpr int64_t kMostInThreeSlots = int64_t{16} << 20;
 };
 PortMemory port_memory(const Plan& plan);
 

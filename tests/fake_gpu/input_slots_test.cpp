@@ -31,6 +31,17 @@ TEST_F(InputSlots, AreWaitedForWhereTheDeviceIsLate) {
   EXPECT_EQ(weights(*trained), weights(*late));
 }
 
+/// The runs that begin searches are started without waiting for the run before them.
+TEST_F(InputSlots, HoldTheInputsOfThreeRuns) {
+  const auto late = session();
+  gpu().late_events = true;
+  const int before = gpu().event_waits;
+  for (int64_t step = 0; step < 3; ++step) train(*late, step);
+  EXPECT_EQ(gpu().event_waits, before);
+  train(*late, 3);
+  EXPECT_EQ(gpu().event_waits, before + 1);
+}
+
 // ---- several inputs
 
 /// An entry with inputs a, b and c of `rows` numbers each, at most `most` of them, and the output y = a + 2 b
