@@ -469,7 +469,7 @@ ContinuousBatchCounts ContinuousBatch::counts() const {
   ContinuousBatchCounts counts = counts_;
   counts.slots = options_.slots, counts.running = running_requests(), counts.waiting = waiting_.size();
   counts.used_slots = running_.size(), counts.pages = rows_->pages();
-  if (planned_) counts.used_slots += planned_->running() * static_cast<size_t>(planned_->beams());
+  if (planned_) counts.used_slots += planned_->used_slots();
   return counts;
 }
 

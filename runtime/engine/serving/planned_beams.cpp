@@ -57,24 +57,32 @@ std::string PlannedBeams::refuses(const Request& request) const {
 }
 
 size_t PlannedBeams::running() const {
-  return searches_.size() - static_cast<size_t>(std::ranges::count(searches_, nullptr));
+  return ending_.size() + searches_.size() - static_cast<size_t>(std::ranges::count(searches_, nullptr));
 }
+
+size_t PlannedBeams::used_slots() const { return (running() - ending_.size()) * static_cast<size_t>(beams_); }
 
 std::vector<PlannedBeams::Sequence> PlannedBeams::sequences() const {
   std::vector<Sequence> all;
-  for (const SearchPointer& search : searches_)
-    if (search) all.push_back(search->sequence);
+  for (const auto* searches : {&ending_, &searches_})
+    for (const SearchPointer& search : *searches)
+      if (search) all.push_back(search->sequence);
   return all;
-}
-
-int64_t PlannedBeams::beams() const {
-  const auto found = std::ranges::find_if(searches_, [](const auto& search) { return search != nullptr; });
-  return found == searches_.end() ? 0 : (*found)->sequence->request().options.num_beams;
 }
 
 size_t PlannedBeams::free(int64_t beams) const {
   if (const int64_t own = this->beams(); own > 0 && own != beams) return 0;
-  return limits_.slots / static_cast<size_t>(beams) - running();
+  const auto stays = [](const SearchPointer& search) { return search && search->left > 0; };
+  return limits_.slots / static_cast<size_t>(beams) -
+         static_cast<size_t>(std::ranges::count_if(searches_, stays));
+}
+
+/// Returns a number for a search that begins. The search that has had it so far needs no more runs.
+size_t PlannedBeams::take_number() {
+  const auto found = std::ranges::find_if(
+      searches_, [](const SearchPointer& search) { return !search || search->left == 0; });
+  if (*found) ending_.push_back(std::move(*found));
+  return static_cast<size_t>(found - searches_.begin());
 }
 
 size_t PlannedBeams::padded(size_t count, size_t most) const {
@@ -83,14 +91,15 @@ size_t PlannedBeams::padded(size_t count, size_t most) const {
 
 /// All searches have their numbers before the first run, so that none is lost if a run fails.
 void PlannedBeams::begin(std::span<const Sequence> sequences) {
-  const auto beams = static_cast<size_t>(sequences[0]->request().options.num_beams);
   const bool was_idle = idle();
+  beams_ = sequences[0]->request().options.num_beams;
+  const auto beams = static_cast<size_t>(beams_);
   if (was_idle) searches_.assign(limits_.slots / beams, nullptr);
   inputs_.reset();
   std::vector<RowSource> sources;
   std::vector<size_t> numbers;
   for (const Sequence& sequence : sequences) {
-    numbers.push_back(static_cast<size_t>(std::ranges::find(searches_, nullptr) - searches_.begin()));
+    numbers.push_back(take_number());
     sources.push_back({numbers.back(), sequence->request().source});
     const int64_t tokens = sequence->request().options.max_new_tokens;
     searches_[numbers.back()] = std::make_shared<Search>(Search{sequence, tokens});
@@ -236,15 +245,18 @@ Steps::Taken PlannedBeams::finish() {
 }
 
 void PlannedBeams::leave(const std::function<void(const RunningSequence&)>& on_end) {
-  for (SearchPointer& search : searches_) {
-    if (!search || !search->sequence->ended()) continue;
+  const auto leaves = [&](const SearchPointer& search) {
+    if (!search || !search->sequence->ended()) return false;
     on_end(*search->sequence);
-    search.reset(), inputs_.reset();
-  }
+    return true;
+  };
+  std::erase_if(ending_, leaves);
+  for (SearchPointer& search : searches_)
+    if (leaves(search)) search.reset(), inputs_.reset();
 }
 
 void PlannedBeams::forget() {
-  searches_.clear(), under_way_.clear(), inputs_.reset();
+  searches_.clear(), ending_.clear(), under_way_.clear(), inputs_.reset();
   taken_runs_.assign(taken_runs_.size(), 0);
   wait_for_all(session_);
   try {

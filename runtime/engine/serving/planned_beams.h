@@ -13,7 +13,8 @@
 //
 // Runs are started in groups of `together`, as soon as only `ahead` earlier ones are not taken. Searches
 // begin before a group. When the host learns that a search has ended, the runs that were started before it
-// still read its rows.
+// still read its rows. A search of which all runs have been started, because it has as many new tokens as it
+// may have, can leave its number to another search before the host has taken these runs.
 #pragma once
 
 #include <deque>
@@ -62,8 +63,9 @@ class PlannedBeams {
 
   /// Returns whether there is no search.
   bool idle() const { return running() == 0; }
-  size_t running() const;  // number of searches
-  int64_t beams() const;   // of each search; 0: there is none
+  size_t running() const;                                // number of searches
+  size_t used_slots() const;                             // rows of the numbers that have a search
+  int64_t beams() const { return idle() ? 0 : beams_; }  // of each search; 0: there is none
   size_t free(
       int64_t beams) const;  // searches of this many beams that may begin in addition to the present ones
   /// Returns whether step() will start runs, so that searches may begin now.
@@ -99,6 +101,7 @@ class PlannedBeams {
     void add(size_t number, size_t beams, int32_t token);
   };
 
+  size_t take_number();
   void end_runs();
   void begin_rows(std::span<const size_t> numbers);
   void run_begin(FirstRows rows, int times);
@@ -116,7 +119,9 @@ class PlannedBeams {
   bool pads_;  // runs have one of a few sizes
   BeamCandidates candidates_;
   SlotBiases biases_;
+  int64_t beams_ = 0;                                 // of the present or last searches
   std::vector<SearchPointer> searches_;               // by number; null: there is none
+  std::vector<SearchPointer> ending_;                 // have left their numbers to others
   std::deque<std::vector<SearchPointer>> under_way_;  // by run in progress: its searches, by number
   std::vector<size_t> taken_runs_;                    // by number: runs that were taken
   std::optional<BeamInputs> inputs_;                  // of the next runs; nothing: they have changed

@@ -340,6 +340,25 @@ TEST(PlannedBeamsOfUpdates, EndWithARunThatFails) {
   EXPECT_EQ(planned_ids(found.beams[0].tokens), planned_ids(batch.poll(before).beams.at(0).tokens));
 }
 
+/// A search that waits takes the rows of one whose last run has been started, so no run has rows in vain.
+TEST(PlannedBeamsOfSlots, AreLeftWhenNoRunIsToCome) {
+  size_t runs = 0;
+  const auto session = planned_session(kPlannedBart, 6, true, [&](const StepDone& done) {
+    if (done.entry.name == entry::next_beams && done.step + 1 == std::ssize(done.entry.steps)) ++runs;
+  });
+  ContinuousBatch batch(*session, {.ahead = 1, .together = 2});
+  const auto request = [](int64_t tokens) {
+    Request never_ends = planned_request(tokens);
+    never_ends.options.min_new_tokens = tokens, never_ends.options.eos_token_id = {2};
+    return never_ends;
+  };
+  std::vector<ContinuousBatch::Id> ids;
+  for (const int64_t tokens : {4, 12, 4, 4}) ids.push_back(batch.submit(request(tokens)));
+  while (batch.step()) EXPECT_LE(batch.counts().used_slots, 6U);
+  EXPECT_EQ(runs, 12U);
+  for (const ContinuousBatch::Id id : ids) EXPECT_EQ(batch.poll(id).beams.size(), 1U);
+}
+
 /// More beams than half of the slots leave room for one search; a batch may end while runs are in progress.
 TEST(PlannedBeamsOfSlots, WaitForTheirRows) {
   const auto session = planned_session(kPlannedT5, 5, true);
