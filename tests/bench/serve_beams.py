@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Tokens per second of beam searches that `smelt serve` makes for users with one request at a time.
 
-Usage: serve_beams.py [--smelt build/smelt] [--users N] [--beams N] [--source N] [--new N] [--vocabulary N] [--warm SECONDS]
-                      [--seconds SECONDS] [--processes N] MODEL [options of serve]
+Usage: serve_beams.py [--smelt build/smelt] [--users N] [--beams N] [--source N] [--new N] [--vocabulary N] [--searches N]
+                      [--warm SECONDS] [--seconds SECONDS] [--processes N] MODEL [options of serve]
 
 Each user sends the next request when the reply to the last one has come. Sources are random token ids. Prints a JSON line: the tokens of
 the best sequences per second, the batch's steps and their mean time, and the part of the tokens whose beams the plan has chosen. If MODEL is
-a spec, the server gets it with a generation_config.json that has the number of beams, so that sizes of runs are prepared.
+a spec, the server gets it with a generation_config.json that has the number of beams, so that sizes of runs are prepared. The server has slots
+for `--searches` searches, by default one per user; with fewer, the requests of the other users wait.
 """
 import argparse
 import concurrent.futures
@@ -79,7 +80,8 @@ def model_with_beams(model, beams, directory):
 
 
 def serve_and_measure(own, options, model):
-    command = [own.smelt, "serve", model, "--port", "0", "--slots", str(own.users * own.beams), *options]
+    slots = (own.searches or own.users) * own.beams
+    command = [own.smelt, "serve", model, "--port", "0", "--slots", str(slots), *options]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         print(json.dumps(measure(server.stdout.readline().split()[-1], own)))
@@ -91,7 +93,8 @@ def serve_and_measure(own, options, model):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--smelt", default="build/smelt")
-    for name, default in (("users", 64), ("beams", 4), ("source", 32), ("new", 64), ("vocabulary", 32000), ("processes", 4)):
+    for name, default in (("users", 64), ("beams", 4), ("source", 32), ("new", 64), ("vocabulary", 32000), ("processes", 4),
+                          ("searches", 0)):
         parser.add_argument("--" + name, type=int, default=default)
     parser.add_argument("--warm", type=float, default=20)
     parser.add_argument("--seconds", type=float, default=20)
