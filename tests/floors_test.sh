@@ -39,7 +39,7 @@ while IFS=: read -r file line text; do
   path=$(sed -nE 's/^#include "([^"]+)".*/\1/p' <<<"$text")
   [[ "$path" =~ ^(codegen/(gpu|kernel_passes)|ir|runtime|llvm)/ ]] || fault "$file:$line: codegen/gpu includes $path"
 done < <(grep -rnE --include='*.h' --include='*.cpp' '^#include "' codegen/gpu || true)
-while IFS=: read -r file line _; do fault "$file:$line: syntax of CUDA in codegen/gpu: that is for codegen/cuda/printers"; done \
+while IFS=: read -r file line _; do fault "$file:$line: syntax of CUDA in codegen/gpu: that is for codegen/printers"; done \
   < <(grep -rnE '\b__[a-z]|threadIdx|blockIdx|#pragma unroll|"[^"]*;"' --include='*.h' --include='*.cpp' codegen/gpu || true)
 # The driver runs rows of the tables of passes: it calls no function that changes a graph, module, program or kernel itself.
 passes=$(grep -rhoE "^(bool|void) \w+\((Graph|Module|Program|Kernel)& " --include='*.h' passes codegen | sed -E 's/^\w+ (\w+).*/\1/' | sort -u | paste -sd'|')

@@ -1,19 +1,13 @@
-// The helpers that CUDA kernels call, as text. The text is divided into pieces, each of which defines one
-// type or function, and a kernel's source contains only the pieces that it needs.
+// The helpers that CUDA kernels call, as text (codegen/printers/prelude.h).
 #pragma once
 
-#include <set>
-#include <string>
-#include <string_view>
-
+#include "codegen/printers/prelude.h"
 #include "runtime/base/dtype.h"
 
 namespace smelt {
 
-/// Names of the pieces that a kernel needs. A piece has the name of the type or function that it defines.
-/// Names that no piece has are ignored.
-using PreludeNeeds = std::set<std::string, std::less<>>;
-
+/// Returns all pieces that CUDA text may contain.
+const Prelude& all_cuda_pieces();
 /// Returns the text of the pieces, and of the pieces that they need themselves, in an order that compiles.
 std::string cuda_prelude(const PreludeNeeds& needs);
 

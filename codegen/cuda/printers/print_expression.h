@@ -1,31 +1,18 @@
-// Thread IR -> CUDA C++: types and expressions. Operations have the text of their row in scalar_ops.def.
+// Thread IR -> CUDA C++: types and expressions.
 #pragma once
 
-#include <initializer_list>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "codegen/gpu/thread_ir/expression.h"
+#include "codegen/cuda/printers/cuda_language.h"
+#include "codegen/printers/print_expression.h"
 
 namespace smelt {
 
-/// Returns the C++ type, such as "const float*"; of an array, that of its elements.
-std::string cuda_type(const gpu::Type& type);
-/// Returns the expression as CUDA C++.
-std::string print(const gpu::Expr& expression);
-/// Returns the expressions, separated by commas.
-std::string print_list(std::span<const gpu::Expr> expressions);
-/// Returns an expression as an operand: in parentheses, unless it is a name, a number, an element or a call.
-std::string operand_text(const std::string& expression);
-/// Returns the texts of the expressions as operands.
-std::vector<std::string> operand_texts(std::span<const gpu::Expr> expressions);
-/// Returns `pattern` with {0}, {1}, ... replaced by the operands. Each other name in braces is replaced by
-/// the text that `words` pairs with it. A pattern, such as "{0} / {1}", is the CUDA text of an operation in a
-/// table such as scalar_ops.def.
-std::string fill_pattern(std::string_view pattern, std::span<const std::string> operands,
-                         std::initializer_list<std::pair<std::string_view, std::string>> words = {});
+inline std::string cuda_type(const gpu::Type& type) { return type_text(type); }
+inline std::string print(const gpu::Expr& expression) { return print(kCuda, expression); }
+inline std::string print_list(std::span<const gpu::Expr> expressions) {
+  return print_list(kCuda, expressions);
+}
+inline std::vector<std::string> operand_texts(std::span<const gpu::Expr> expressions) {
+  return operand_texts(kCuda, expressions);
+}
 
 }  // namespace smelt

@@ -1,24 +1,20 @@
 // Thread IR -> CUDA C++: functions.
 #pragma once
 
-#include <string>
-#include <vector>
-
+#include "codegen/cuda/printers/print_expression.h"
 #include "codegen/gpu/lower/kernel_names.h"
-#include "codegen/gpu/thread_ir/function.h"
+#include "codegen/printers/print_function.h"
 
 namespace smelt {
 
-/// Returns the parameters, separated by commas.
-std::string print(const std::vector<gpu::Parameter>& parameters);
-/// Returns the device function; of one with two forms, a template, and a function that chooses between its
-/// instances.
-std::string print(const gpu::Function& function);
-/// Returns the launched function after its device functions.
-std::string print(const gpu::Launch& launch);
-/// Returns the declarations of the arrays shared_floats and shared_ints.
-std::string print_shared_arrays(int64_t floats, int64_t ints);
+inline std::string print(const gpu::Function& function) { return print(kCuda, function); }
+inline std::string print(const gpu::Launch& launch) { return print(kCuda, launch); }
+inline std::string print_shared_arrays(int64_t floats, int64_t ints) {
+  return print_shared_arrays(kCuda, floats, ints);
+}
 /// Returns the expression for a size in the launched function: a constant, or the name of a parameter.
-std::string number_of(const gpu::KernelNames& names, const Dim& dim);
+inline std::string number_of(const gpu::KernelNames& names, const Dim& dim) {
+  return print(names.launched_dim(dim));
+}
 
 }  // namespace smelt

@@ -1,13 +1,11 @@
-// Thread IR -> CUDA C++: statements. One statement has one or several lines; blocks have braces.
+// Thread IR -> CUDA C++: statements.
 #pragma once
 
-#include <string>
-
-#include "codegen/gpu/thread_ir/statement.h"
+#include "codegen/cuda/printers/cuda_language.h"
+#include "codegen/printers/print_statements.h"
 
 namespace smelt {
 
-/// Returns the lines of the statements, indented by 2 spaces per open block. `depth`: blocks around them.
-std::string print(const gpu::Body& body, size_t depth = 0);
+inline std::string print(const gpu::Body& body, size_t depth = 0) { return print(kCuda, body, depth); }
 
 }  // namespace smelt

@@ -1,8 +1,9 @@
 // Functions that synchronize the threads of a thread group, wait for asynchronous copies to shared memory,
 // and order a launch after previous ones (programmatic dependent launch, docs/dev/cuda.md). Code without
 // __CUDA_ARCH__ is for tests, which compile kernels for the host.
-// A line with ==== begins a piece. The text of a kernel contains only the pieces that it needs (memory.cuh).
-// Requires: the macro SM, the qualifiers of a device function. The third file of the prelude.
+// A line with ==== begins a piece. The text of a kernel contains only the pieces that it needs
+// (codegen/printers/prelude.h). These pieces follow those of codegen/printers/device/prelude.
+// Requires: the macro SM, the qualifiers of a device function.
 
 // ==== sm_barrier
 

@@ -1,4 +1,4 @@
-#include "codegen/cuda/printers/print_number.h"
+#include "codegen/printers/print_number.h"
 
 #include <fmt/format.h>
 

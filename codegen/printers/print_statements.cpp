@@ -1,33 +1,12 @@
-#include "codegen/cuda/printers/print_statements.h"
+#include "codegen/printers/print_statements.h"
 
-#include "codegen/cuda/code_text.h"
-#include "codegen/cuda/printers/print_expression.h"
+#include "codegen/printers/code_text.h"
+#include "codegen/printers/print_expression.h"
 
 namespace smelt {
 namespace {
 
 using gpu::Assignment;
-
-std::string assignment_text(const Assignment& x) {
-  constexpr const char* kOps[] = {"=", "+=", "/=", "^=", "|="};
-  return fmt::format("{} {} {}", print(x.target), kOps[static_cast<size_t>(x.op)], print(x.value));
-}
-
-/// i += 1 is ++i.
-std::string step_text(const Assignment& step) {
-  const bool by_one = step.op == Assignment::Op::add && print(step.value) == "1";
-  return by_one ? "++" + print(step.target) : assignment_text(step);
-}
-
-std::string declaration_text(const gpu::Declaration& x) {
-  std::string type = cuda_type(x.type),
-              text = x.alignment > 0 ? fmt::format("alignas({}) ", x.alignment) : "";
-  if (x.constant && x.type.pointer) type += " const";
-  text += fmt::format("{}{} {}", x.constant && !x.type.pointer ? "const " : "", type, x.name);
-  for (const int64_t extent : x.extents) text += fmt::format("[{}]", extent);
-  if (x.value) text += " = " + print(x.value);
-  return text + (x.zero ? " = {}" : "");
-}
 
 /// The end of the name of sm_load or sm_store.
 std::string form_of(const gpu::VectorAccess& x) {
@@ -38,7 +17,7 @@ std::string form_of(const gpu::VectorAccess& x) {
 
 class StatementPrinter {
  public:
-  explicit StatementPrinter(size_t depth) {
+  StatementPrinter(const Language& language, size_t depth) : language_(language) {
     for (size_t i = 0; i < depth; ++i) out.indent();
   }
   void print_all(const gpu::Body& body) {
@@ -49,18 +28,18 @@ class StatementPrinter {
     out.line("{};{}", declaration_text(x), x.comment.empty() ? "" : "  // " + x.comment);
   }
   void operator()(const Assignment& x) { out.line("{};", assignment_text(x)); }
-  void operator()(const gpu::Call& x) { out.line("{};", print(x.call)); }
-  void operator()(const gpu::Store& x) { out.line("sm_put({}, {});", print(x.element), print(x.value)); }
+  void operator()(const gpu::Call& x) { out.line("{};", text(x.call)); }
+  void operator()(const gpu::Store& x) { out.line("sm_put({}, {});", text(x.element), text(x.value)); }
   void operator()(const gpu::VectorAccess& x) {
-    const std::string registers = print(x.registers), address = print(x.address);
+    const std::string registers = text(x.registers), address = text(x.address);
     out.line("sm_{}{}({}, {}, {});", x.store ? "store" : "load", form_of(x), x.store ? address : registers,
-             x.store ? registers : address, print(x.count));
+             x.store ? registers : address, text(x.count));
   }
   void operator()(const gpu::Combination& x) {
     const ReduceOpInfo& row = info(x.op);
     const std::string_view patterns[] = {row.cuda_combine, row.cuda_combine_vector, row.cuda_combine_lanes};
-    std::vector<std::string> operands = operand_texts(x.state);
-    const std::vector<std::string> others = operand_texts(x.others);
+    std::vector<std::string> operands = operand_texts(language_, x.state);
+    const std::vector<std::string> others = operand_texts(language_, x.others);
     operands.insert(operands.end(), others.begin(), others.end());
     out.line("{}", fill_pattern(patterns[static_cast<size_t>(x.with)], operands,
                                 {{"fast", fmt::format("{}", x.fast)},
@@ -72,15 +51,15 @@ class StatementPrinter {
     if (x.unroll == gpu::Loop::kWholly) out.pragma_unroll();
     if (x.unroll > 0) out.pragma_unroll(x.unroll);
     if (x.step)
-      out.open("for ({}; {}; {})", x.variable ? declaration_text(*x.variable) : "", print(x.condition),
+      out.open("for ({}; {}; {})", x.variable ? declaration_text(*x.variable) : "", text(x.condition),
                step_text(*x.step));
     else
-      out.open("while ({})", print(x.condition));
+      out.open("while ({})", text(x.condition));
     print_all(*x.body);
     out.close();
   }
   void operator()(const gpu::Branch& x) {
-    out.open("if ({})", print(x.condition));
+    out.open("if ({})", text(x.condition));
     print_all(*x.body);
     out.close();
   }
@@ -91,18 +70,44 @@ class StatementPrinter {
   }
   void operator()(const gpu::Barrier& x) {
     if (x.of == gpu::Barrier::Of::block) return out.line("__syncthreads();");
-    if (x.of == gpu::Barrier::Of::warp) return out.line("__syncwarp({});", print(x.mask));
-    out.line("sm_barrier({}, {});", print(x.group), x.threads);
+    if (x.of == gpu::Barrier::Of::warp) return out.line("{}({});", language_.lanes_barrier, text(x.mask));
+    out.line("sm_barrier({}, {});", text(x.group), x.threads);
   }
   void operator()(const gpu::Jump& x) { out.line("{};", x.next_iteration ? "continue" : "return"); }
 
   CodeText out;
+
+ private:
+  std::string text(const gpu::Expr& expression) const { return print(language_, expression); }
+
+  std::string assignment_text(const Assignment& x) const {
+    constexpr const char* kOps[] = {"=", "+=", "/=", "^=", "|="};
+    return fmt::format("{} {} {}", text(x.target), kOps[static_cast<size_t>(x.op)], text(x.value));
+  }
+
+  /// i += 1 is ++i.
+  std::string step_text(const Assignment& step) const {
+    const bool by_one = step.op == Assignment::Op::add && text(step.value) == "1";
+    return by_one ? "++" + text(step.target) : assignment_text(step);
+  }
+
+  std::string declaration_text(const gpu::Declaration& x) const {
+    std::string type = type_text(x.type),
+                line = x.alignment > 0 ? fmt::format("alignas({}) ", x.alignment) : "";
+    if (x.constant && x.type.pointer) type += " const";
+    line += fmt::format("{}{} {}", x.constant && !x.type.pointer ? "const " : "", type, x.name);
+    for (const int64_t extent : x.extents) line += fmt::format("[{}]", extent);
+    if (x.value) line += " = " + text(x.value);
+    return line + (x.zero ? " = {}" : "");
+  }
+
+  const Language& language_;
 };
 
 }  // namespace
 
-std::string print(const gpu::Body& body, size_t depth) {
-  StatementPrinter printer(depth);
+std::string print(const Language& language, const gpu::Body& body, size_t depth) {
+  StatementPrinter printer(language, depth);
   printer.print_all(body);
   return printer.out.text();
 }

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <ranges>
 
-#include "codegen/cuda/printers/print_expression.h"
+#include "codegen/printers/print_expression.h"
 
 namespace smelt {
 
