@@ -1,5 +1,5 @@
-// Differences between the languages of GPUs in which thread IR is printed. Each of them is C++ with qualifiers
-// and functions of its own; the printers of this folder print the rest alike.
+// Differences between the languages of GPUs in which thread IR is printed. Each of them is C++ with
+// qualifiers and functions of its own; the printers of this folder print the rest alike.
 #pragma once
 
 #include <string_view>

@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "codegen/cpu/emit_llvm.h"
+#ifdef SMELT_HIP_ON_HOST
+#include "tests/support/hip/hip_on_host.h"
+#endif
 #ifdef SMELT_CUDA_ON_HOST
 #include "codegen/kernel_passes/kernel_passes.h"
 #include "codegen/scheduling/schedule.h"
@@ -140,9 +143,15 @@ struct Launch {
 
 #ifdef SMELT_CUDA_ON_HOST
 
-/// A kernel as CUDA text that is compiled for the host. It has the interface of the other CompiledKernel
-/// (below), so that the same tests can use it. Successive kernels get different bounds, alignments and
-/// schedules.
+#ifdef SMELT_HIP_ON_HOST
+inline constexpr HostText kKernelText = hip_host_text;
+#else
+inline constexpr HostText kKernelText = host_text;
+#endif
+
+/// A kernel as CUDA or HIP text that is compiled for the host. It has the interface of the other
+/// CompiledKernel (below), so that the same tests can use it. Successive kernels get different bounds,
+/// alignments and schedules.
 class CompiledKernel {
  public:
   explicit CompiledKernel(const Kernel& kernel, const CpuTarget& = CpuTarget::host()) : kernel_(kernel) {
@@ -176,7 +185,7 @@ class CompiledKernel {
 
   /// Compiles and runs a kernel with the schedule that it has.
   static void run(const Kernel& kernel, const Launch& launch) {
-    const SharedObject object(compile_on_host({&kernel}));
+    const SharedObject object(compile_on_host({&kernel}, kKernelText));
     const auto function = reinterpret_cast<KernelFunction>(object.symbol(kernel.name));
     std::vector<int64_t> dims;
     for (const Dim& dim : host_launch_dims(kernel)) dims.push_back(dim.evaluate(launch.symbols));

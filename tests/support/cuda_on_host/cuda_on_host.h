@@ -57,6 +57,9 @@ inline bool is_tensor_decode(const Kernel& kernel) {
   return kernel.attention && kernel.attention->few() && kernel.attention->few()->tensor_cores;
 }
 
+/// Returns the source of a kernel in a form that the host's compiler accepts.
+using HostText = std::string (*)(const Kernel& kernel);
+
 inline std::string host_text(const Kernel& kernel) {
   if (is_tensor_decode(kernel)) return decode_host_source(emit_cuda(kernel));
   if (!is_small_m(kernel)) return emit_cuda(kernel);
@@ -65,7 +68,7 @@ inline std::string host_text(const Kernel& kernel) {
 
 /// Returns C++ text: the kernel, in its own namespace, and the function kernel.name, which runs one block of
 /// the kernel in each row of the grid (Kernel::copies).
-inline std::string host_unit(const Kernel& kernel) {
+inline std::string host_unit(const Kernel& kernel, HostText text) {
   size_t first = 0;
   std::string call = kernel.copies > 1 ? fmt::format("*(space_{}::Copies*)a->buffers, ", kernel.name)
                                        : host_pointers(kernel, kernel.name, first);
@@ -90,7 +93,7 @@ inline std::string host_unit(const Kernel& kernel) {
       "    host::run_block({2}, {{(unsigned)(begin / a->chunk), copy}}, grid, [](void* k) {{ "
       "(*(decltype(kernel)*)k)(); }}, (void*)&kernel);\n"
       "}}\n{6}\n",
-      kernel.name, host_text(kernel), kernel.threads(), call, blocks, kernel.copies,
+      kernel.name, text(kernel), kernel.threads(), call, blocks, kernel.copies,
       is_small_m(kernel) ? small_m_undefined() : "");
 }
 
@@ -131,16 +134,17 @@ inline std::vector<std::byte> compile_text_on_host(const std::string& text) {
   return std::move(made.bytes);
 }
 
-inline std::vector<std::byte> compile_on_host(llvm::ArrayRef<const Kernel*> kernels) {
+inline std::vector<std::byte> compile_on_host(llvm::ArrayRef<const Kernel*> kernels,
+                                              HostText text_of_kernel = host_text) {
   std::string text = std::ranges::any_of(kernels, [](const Kernel* kernel) { return is_small_m(*kernel); })
                          ? kSmallMDevice
                          : "";
-  for (const Kernel* kernel : kernels) text += host_unit(*kernel);
+  for (const Kernel* kernel : kernels) text += host_unit(*kernel, text_of_kernel);
   return compile_text_on_host(text);
 }
 
 /// Returns a plan for the CPU executor, from a program that was lowered for a GPU.
-inline Plan plan_on_host(const Program& program) {
+inline Plan plan_on_host(const Program& program, HostText text = host_text) {
   Plan plan = plan_without_code(program);
   plan.target = make_cpu_plan({}).target;
   std::vector<const Kernel*> kernels;
@@ -149,7 +153,7 @@ inline Plan plan_on_host(const Program& program) {
     plan.kernels[i].threads = 0;
     kernels.push_back(&program.kernels[i]);
   }
-  if (!kernels.empty()) plan.binary = compile_on_host(kernels);
+  if (!kernels.empty()) plan.binary = compile_on_host(kernels, text);
   return plan;
 }
 
