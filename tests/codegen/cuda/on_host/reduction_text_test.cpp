@@ -1,16 +1,16 @@
-// The CUDA texts of every row of reduce_ops.def, those that call device functions and those made of its
-// expressions, against the row's reference.
+// The texts of every row of reduce_ops.def, those that call device functions and those made of its
+// expressions, against the row's reference: CUDA's, and HIP's in hip_kernel_tests.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "codegen/cuda/printers/print_expression.h"
-#include "codegen/cuda/printers/print_statements.h"
 #include "codegen/gpu/lower/state_code.h"
+#include "codegen/printers/print_statements.h"
 #include "ir/evaluate/reduction.h"
 #include "runtime/cpu/shared_object.h"
+#include "tests/codegen/printed_language.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 
 namespace smelt::test {
@@ -75,18 +75,15 @@ std::string function_text(const ReductionForm& form) {
   for (size_t i = 0; i < info(form.op).results.size(); ++i)
     out.set(gpu::element(results, i), gpu::cast(code.finish(halves[0], i), gpu::Scalar::wide_real));
   return fmt::format("extern \"C\" void {}(const float* x, int count, int cut, double* results) {{\n{}}}\n",
-                     form.name(), print(out.body(), 1));
+                     form.name(), print(kPrinted, out.body(), 1));
 }
 
 const SharedObject& compiled_reductions() {
   static const SharedObject object = [] {
     std::string functions;
     for (const ReductionForm& form : reduction_forms()) functions += function_text(form);
-    PreludeNeeds needs;
-    need_calls(needs, functions);
-    return SharedObject(
-        compile_text_on_host("#pragma GCC visibility push(default)\n#define SM static inline\n" +
-                             cuda_prelude(needs) + functions));
+    return SharedObject(compile_text_on_host(
+        "#pragma GCC visibility push(default)\n#define SM static inline\n" + with_pieces(functions)));
   }();
   return object;
 }

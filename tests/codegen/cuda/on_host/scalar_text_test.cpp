@@ -1,10 +1,11 @@
-// The CUDA texts of every row of scalar_ops.def, of flags, integers and reals, precise and fast, against the
-// row's reference.
+// The texts of every row of scalar_ops.def, of flags, integers and reals, precise and fast, against the row's
+// reference: CUDA's, and HIP's in hip_kernel_tests.
 #include <gtest/gtest.h>
 
-#include "codegen/cuda/printers/print_expression.h"
 #include "codegen/gpu/lower/scalar_values.h"
+#include "codegen/printers/print_expression.h"
 #include "runtime/cpu/shared_object.h"
+#include "tests/codegen/printed_language.h"
 #include "tests/codegen/scalar_rows.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
 
@@ -20,7 +21,7 @@ struct Form {
   const ScalarOpInfo& row() const { return info(op); }
   gpu::Scalar operand(int i) const { return gpu::computed_type(operand_type(op, type, i)); }
   std::string name() const {
-    return fmt::format("{}_{}{}", row().name, cuda_type(gpu::computed_type(type)), fast ? "_fast" : "");
+    return fmt::format("{}_{}{}", row().name, type_text(gpu::computed_type(type)), fast ? "_fast" : "");
   }
   gpu::Expr value() const {
     std::vector<gpu::Expr> operands;
@@ -44,10 +45,10 @@ std::vector<Form> all_forms() {
 std::string function_text(const Form& form) {
   std::string text = fmt::format("extern \"C\" double {}(double x, double y, double z) {{\n", form.name());
   for (int i = 0; i < form.row().arity; ++i)
-    text += fmt::format("  const {0} {1} = ({0}){2};\n", cuda_type(form.operand(i)), "abc"[i], "xyz"[i]);
+    text += fmt::format("  const {0} {1} = ({0}){2};\n", type_text(form.operand(i)), "abc"[i], "xyz"[i]);
   const gpu::Expr value = form.value();
   return text + fmt::format("  const {} result = {};\n  return (double)result;\n}}\n",
-                            cuda_type(value.type()), print(value));
+                            type_text(value.type()), print(kPrinted, value));
 }
 
 /// All forms at once: the compiler's start costs more than they do.
@@ -55,10 +56,8 @@ const SharedObject& compiled_forms() {
   static const SharedObject object([] {
     std::string functions;
     for (const Form& form : all_forms()) functions += function_text(form);
-    PreludeNeeds needs;
-    need_calls(needs, functions);
     return compile_text_on_host("#pragma GCC visibility push(default)\n#define SM static inline\n" +
-                                cuda_prelude(needs) + functions);
+                                with_pieces(functions));
   }());
   return object;
 }
@@ -79,7 +78,7 @@ TEST_P(ScalarText, FollowsItsReference) {
     const double is = function(x.at[0], x.at[1], x.at[2]);
     EXPECT_TRUE(is_close(is, *expected, relative, absolute))
         << form.name() << "(" << x.at[0] << ", " << x.at[1] << ", " << x.at[2] << ") = " << is
-        << ", expected " << *expected << "; the text is " << print(value);
+        << ", expected " << *expected << "; the text is " << print(kPrinted, value);
   }
 }
 
