@@ -54,6 +54,7 @@ filter_of() {
 program_of() {
   case "$1" in
     tests/codegen/cuda/on_host/*) echo cuda_kernel_tests ;;
+    tests/codegen/hip/on_host/*) echo hip_kernel_tests ;;
     tests/gpu/*) ;;  # need a GPU
     *) cut -d/ -f2 <<<"$1" | sed 's/$/_tests/' ;;
   esac

@@ -184,8 +184,8 @@ class CompiledKernel {
   }
 
   /// Compiles and runs a kernel with the schedule that it has.
-  static void run(const Kernel& kernel, const Launch& launch) {
-    const SharedObject object(compile_on_host({&kernel}, kKernelText));
+  static void run(const Kernel& kernel, const Launch& launch, HostText text = kKernelText) {
+    const SharedObject object(compile_on_host({&kernel}, text));
     const auto function = reinterpret_cast<KernelFunction>(object.symbol(kernel.name));
     std::vector<int64_t> dims;
     for (const Dim& dim : host_launch_dims(kernel)) dims.push_back(dim.evaluate(launch.symbols));
