@@ -211,5 +211,19 @@ TEST_P(HipCode, GroupsOfSeveralWavesWaitInALoop) {
   EXPECT_EQ(count_of(code, "\ts_barrier"), 1U) << "after the counters have been set to 0";
 }
 
+/// A product and a difference are two roundings, though the compiler contracts others to one.
+TEST_P(HipCode, DifferencesAreNoFusedMultiplyAdds) {
+  const auto code_of_value = [](const Expr& value) {
+    const std::string text = fmt::format(
+        "#include \"tests/support/hip/hip_device.h\"\n#define SM static __device__ __forceinline__\n{}"
+        "extern \"C\" __global__ void k(float x, float y, float z, float* to) {{ *to = {}; }}\n",
+        hip_pieces().text({"sm_difference"}), print(kHip, value));
+    return compile_hip(SMELT_HIP_COMPILER, text, GetParam());
+  };
+  const Expr product = hip_real("x") * hip_real("y");
+  EXPECT_EQ(count_of(code_of_value(gpu::rounded_difference(product, hip_real("z"))), "v_fma"), 0U);
+  EXPECT_EQ(count_of(code_of_value(product - hip_real("z")), "v_fma"), 1U);
+}
+
 }  // namespace
 }  // namespace smelt::test
