@@ -59,6 +59,7 @@ constexpr Flag kFlags[] = {
     {"forced_bos_token_id", Text::value, Needs::nothing, "the first new token"},
     {"forced_eos_token_id", Text::ids, Needs::nothing, "the last one of max_new_tokens"},
     {"suppress_tokens", Text::ids, Needs::nothing, "ids that never come"},
+    {"allowed_token_ids", Text::ids, Needs::nothing, "the only ids that may come; default: all"},
     {"begin_suppress_tokens", Text::ids, Needs::nothing, "ids that do not come first"},
     {"bad_words_ids", Text::json, Needs::nothing, "sequences that never come, such as \"[[5],[7,9]]\""},
     {"sequence_bias", Text::json, Needs::nothing,

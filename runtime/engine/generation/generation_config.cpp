@@ -30,6 +30,9 @@ constexpr Field<double> kNumbers[] = {
 /// Options of OpenAI's API that generation_config.json does not have.
 constexpr Field<double> kOwnNumbers[] = {{"presence_penalty", &GenerationOptions::presence_penalty},
                                          {"frequency_penalty", &GenerationOptions::frequency_penalty}};
+/// An option of vLLM's API that generation_config.json does not have.
+constexpr Field<std::vector<int32_t>> kAllowedIds = {"allowed_token_ids",
+                                                     &GenerationOptions::allowed_token_ids};
 constexpr Field<int64_t> kCounts[] = {
     {"top_k", &GenerationOptions::top_k},
     {"no_repeat_ngram_size", &GenerationOptions::no_repeat_ngram_size},
@@ -287,6 +290,7 @@ class ConfigReader {
   }
 
   void read_own() {
+    read_ids(kAllowedIds);
     for (const auto& field : kOwnNumbers) read_field(field, &Json::is_number, "a number");
     read_field(Field<bool>{"sliding_window", &GenerationOptions::sliding_window}, &Json::is_boolean,
                "true or false");

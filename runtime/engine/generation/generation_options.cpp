@@ -62,10 +62,13 @@ void check_any_is_left(const GenerationOptions& options, int64_t vocabulary) {
     if (word.size() == 1) never.insert(word.front());
   for (const SequenceBias& row : options.sequence_bias)
     if (row.tokens.size() == 1 && std::isinf(row.bias)) never.insert(row.tokens.front());
-  if (std::ssize(never) == vocabulary)
+  std::set<int32_t> left(options.allowed_token_ids.begin(), options.allowed_token_ids.end());
+  const int64_t most = left.empty() ? vocabulary : std::ssize(left);
+  std::erase_if(never, [&](int32_t token) { return !left.empty() && !left.contains(token); });
+  if (std::ssize(never) == most)
     fail(
-        "suppress_tokens, bad_words_ids and sequence_bias leave none of the {} tokens: expected one that may "
-        "come",
+        "suppress_tokens, bad_words_ids, sequence_bias and allowed_token_ids leave none of the {} tokens: "
+        "expected one that may come",
         vocabulary);
 }
 
@@ -80,6 +83,10 @@ void SamplingOptions::validate() const {
 }
 
 bool GenerationOptions::ends(int32_t token) const { return std::ranges::count(eos_token_id, token) > 0; }
+
+bool GenerationOptions::allows(int32_t token) const {
+  return allowed_token_ids.empty() || std::ranges::count(allowed_token_ids, token) > 0;
+}
 
 void GenerationOptions::want_one_sequence() {
   num_beams = num_return_sequences = num_beam_groups = 1;
@@ -126,6 +133,7 @@ void GenerationOptions::validate(int64_t vocabulary) const {
   };
   check_ids("eos_token_id", eos_token_id);
   check_ids("suppress_tokens", suppress_tokens);
+  check_ids("allowed_token_ids", allowed_token_ids);
   check_ids("begin_suppress_tokens", begin_suppress_tokens);
   check_ids("forced_eos_token_id", forced_eos_token_id);
   check_id("decoder_start_token_id", decoder_start_token_id);

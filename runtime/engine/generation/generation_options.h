@@ -79,6 +79,9 @@ struct GenerationOptions : SamplingOptions {
   /// s of each end token.
   std::optional<std::pair<int64_t, double>> exponential_decay_length_penalty;
   std::vector<int32_t> suppress_tokens, begin_suppress_tokens;
+  /// vLLM's option: if not empty, no other tokens can be chosen. The end tokens are not among them unless
+  /// they are listed.
+  std::vector<int32_t> allowed_token_ids;
 
   int64_t num_beams = 1;
   int64_t num_return_sequences = 1;
@@ -101,6 +104,8 @@ struct GenerationOptions : SamplingOptions {
   void want_one_sequence();
   /// Returns whether the token is an end token.
   bool ends(int32_t token) const;
+  /// Returns whether allowed_token_ids lets the token be chosen.
+  bool allows(int32_t token) const;
   /// Returns the most tokens that may follow a prompt of the decoder. The result is below 1 if the prompt
   /// reaches max_length.
   int64_t new_tokens(size_t prompt_length) const {
@@ -133,7 +138,8 @@ void read_model_config(std::string_view json, GenerationOptions& options);
 /// harmless.
 bool is_generation_field(std::string_view name);
 /// Sets `options` to the options of an application: the same fields, and decoder_start_token_id, seed,
-/// sliding_window, presence_penalty and frequency_penalty. Throws an Error that also names unknown fields.
+/// sliding_window, presence_penalty, frequency_penalty and allowed_token_ids. Throws an Error that also names
+/// unknown fields.
 void read_generation_options(std::string_view json, GenerationOptions& options);
 
 }  // namespace smelt

@@ -147,6 +147,15 @@ void raise_ends(const Step& step) {
 
 void suppress(const Step& step) { step.ban(step.options.suppress_tokens); }
 
+/// Bans all tokens except those that are allowed.
+void ban_others(const Step& step) {
+  if (step.options.allowed_token_ids.empty()) return;
+  std::vector<double> kept(step.scores.size(), kBanned);
+  for (const int32_t token : step.options.allowed_token_ids)
+    kept[static_cast<size_t>(token)] = step.score(token);
+  std::ranges::copy(kept, step.scores.begin());
+}
+
 /// Behind a first token that is forced, the second is the first that is chosen.
 void suppress_first(const Step& step) {
   const bool forced = step.history.prompt_length == 1 && step.options.forced_bos_token_id;
@@ -166,7 +175,7 @@ constexpr void (*kProcessors[])(const Step&) = {add_biases,          keep_groups
                                                 hold_back_ends,      force_first,
                                                 force_last,          remove_invalid,
                                                 raise_ends,          suppress,
-                                                suppress_first};
+                                                suppress_first,      ban_others};
 
 }  // namespace
 

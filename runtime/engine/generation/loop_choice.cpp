@@ -20,7 +20,7 @@ bool has_phrases(const GenerationOptions& options) {
 
 bool forces_what_is_suppressed(const GenerationOptions& options) {
   const auto is_suppressed = [&](int32_t token) {
-    return std::ranges::count(options.suppress_tokens, token) > 0 ||
+    return !options.allows(token) || std::ranges::count(options.suppress_tokens, token) > 0 ||
            std::ranges::count(options.begin_suppress_tokens, token) > 0;
   };
   return std::ranges::any_of(options.forced_eos_token_id, is_suppressed) ||

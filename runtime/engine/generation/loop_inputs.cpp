@@ -79,7 +79,18 @@ std::vector<InputTensor> LoopInputs::tensors() const {
 }
 
 bool has_biases(const GenerationOptions& options) {
-  return !options.sequence_bias.empty() || !options.bad_words_ids.empty() || !options.suppress_tokens.empty();
+  return !options.sequence_bias.empty() || !options.bad_words_ids.empty() ||
+         !options.suppress_tokens.empty() || !options.allowed_token_ids.empty();
+}
+
+std::vector<int32_t> never_chosen(const GenerationOptions& options, size_t vocabulary) {
+  std::vector<int32_t> tokens = options.suppress_tokens;
+  if (options.allowed_token_ids.empty()) return tokens;
+  std::vector<bool> allowed(vocabulary);
+  for (const int32_t token : options.allowed_token_ids) allowed[static_cast<size_t>(token)] = true;
+  for (size_t token = 0; token < vocabulary; ++token)
+    if (!allowed[token]) tokens.push_back(static_cast<int32_t>(token));
+  return tokens;
 }
 
 void add_biases_of_tokens(const GenerationOptions& options, std::span<float> scores) {
@@ -93,7 +104,7 @@ void add_biases_of_tokens(const GenerationOptions& options, std::span<float> sco
 /// The order of the processors holds: nothing brings back a token that is banned.
 void add_biases(const GenerationOptions& options, std::span<float> scores) {
   add_biases_of_tokens(options, scores);
-  for (const int32_t token : options.suppress_tokens)
+  for (const int32_t token : never_chosen(options, scores.size()))
     scores[static_cast<size_t>(token)] = static_cast<float>(kBanned);
 }
 

@@ -52,11 +52,14 @@ std::span<T> numbers(std::span<std::byte> state) {
 }
 
 /// Returns whether the options have biases: changes of the scores of single tokens that do not depend on the
-/// text. They are specified by sequence_bias, bad_words_ids and suppress_tokens.
+/// text. They are specified by sequence_bias, bad_words_ids, suppress_tokens and allowed_token_ids.
 bool has_biases(const GenerationOptions& options);
 /// Adds the biases to `scores`, [vocabulary]. The bias of a forbidden token is -infinity.
 void add_biases(const GenerationOptions& options, std::span<float> scores);
-/// Does the same as add_biases, but ignores suppress_tokens.
+/// Returns the tokens that cannot be chosen at any position, because of suppress_tokens and
+/// allowed_token_ids.
+std::vector<int32_t> never_chosen(const GenerationOptions& options, size_t vocabulary);
+/// Does the same as add_biases, but ignores the tokens of never_chosen.
 void add_biases_of_tokens(const GenerationOptions& options, std::span<float> scores);
 /// Sets the penalties of these tokens to repetition_penalty, unless that is 1. `penalties` is a row of
 /// state::next_penalty, [vocabulary]; other elements are not changed.

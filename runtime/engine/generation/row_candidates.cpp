@@ -14,6 +14,7 @@ bool changes_any_score(const GenerationOptions& options) {
          options.presence_penalty != 0 || options.frequency_penalty != 0 ||
          options.no_repeat_ngram_size > 0 || options.encoder_no_repeat_ngram_size > 0 ||
          options.remove_invalid_values || options.exponential_decay_length_penalty ||
+         !options.allowed_token_ids.empty() ||
          std::ranges::any_of(options.sequence_bias, [](const SequenceBias& each) { return each.bias > 0; });
 }
 

@@ -43,7 +43,7 @@ void set_kinds(Session& session, const GenerationOptions& options) {
   mark(kIsEnd, options.eos_token_id);
   if (options.forced_bos_token_id) mark(kIsForcedFirst, std::span(&*options.forced_bos_token_id, 1));
   mark(kIsForcedLast, options.forced_eos_token_id);
-  mark(kIsSuppressed, options.suppress_tokens);
+  mark(kIsSuppressed, never_chosen(options, words));
   mark(kIsSuppressedFirst, options.begin_suppress_tokens);
 }
 

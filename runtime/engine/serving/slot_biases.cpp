@@ -9,7 +9,8 @@ namespace smelt {
 SlotBiases::Source::Source(const GenerationOptions& options) {
   if (!has_biases(options)) return;
   sequence_bias = options.sequence_bias, bad_words = options.bad_words_ids;
-  suppressed = options.suppress_tokens, ends = options.eos_token_id;
+  suppressed = options.suppress_tokens, allowed = options.allowed_token_ids;
+  ends = options.eos_token_id;
 }
 
 SlotBiases::SlotBiases(Session& session, size_t slots, int64_t vocabulary)

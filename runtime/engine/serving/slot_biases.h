@@ -29,7 +29,7 @@ class SlotBiases {
     explicit Source(const GenerationOptions& options);
     std::vector<SequenceBias> sequence_bias;
     std::vector<std::vector<int32_t>> bad_words;
-    std::vector<int32_t> suppressed, ends;
+    std::vector<int32_t> suppressed, allowed, ends;
     bool operator==(const Source&) const = default;
   };
 

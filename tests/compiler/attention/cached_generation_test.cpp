@@ -165,6 +165,8 @@ void BothWays::compare_scores() {
   expect_equal(unequal_prompts(), bent);
   bent = options(), bent.min_length = 14, bent.eos_token_id = {4, 7, 20, 30, 31};
   expect_equal(unequal_prompts(), bent);
+  bent = options(), bent.allowed_token_ids = {3, 5, 9, 20, 21, 25}, bent.suppress_tokens = {9};
+  expect_equal(unequal_prompts(), bent);
 }
 
 void BothWays::compare_forced() {

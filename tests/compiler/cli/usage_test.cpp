@@ -93,12 +93,13 @@ TEST(GenerationFlags, OverrideTheModelsOwnOptions) {
   GenerationFlags flags;
   const Json about = {{"generation", {{"num_beams", 4}, {"top_k", 7}}}, {"eos_token_id", {5}}};
   flags.given = {{"num_beams", "2"}, {"early_stopping", "never"}, {"suppress_tokens", "3, 4"}};
-  flags.given["bad_words_ids"] = "[[1],[2,3]]";
+  flags.given["bad_words_ids"] = "[[1],[2,3]]", flags.given["allowed_token_ids"] = "6 7";
   const GenerationOptions options = flags.options(about, 9);
   EXPECT_EQ(options.num_beams, 2);
   EXPECT_EQ(options.top_k, 7);
   EXPECT_EQ(options.early_stopping, EarlyStopping::never);
   EXPECT_EQ(options.suppress_tokens, (std::vector<int32_t>{3, 4}));
+  EXPECT_EQ(options.allowed_token_ids, (std::vector<int32_t>{6, 7}));
   EXPECT_EQ(options.bad_words_ids, (std::vector<std::vector<int32_t>>{{1}, {2, 3}}));
   EXPECT_EQ(options.eos_token_id, std::vector<int32_t>{5});
   EXPECT_EQ(options.seed, 9u);

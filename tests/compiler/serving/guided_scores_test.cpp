@@ -234,6 +234,10 @@ void force_tokens(const GenerationOptions& options, const Row& row, std::vector<
 
 void suppress_words(const GenerationOptions& options, const Row& row, std::vector<float>& scores) {
   for (const int32_t token : options.suppress_tokens) scores[static_cast<size_t>(token)] = -INFINITY;
+  for (size_t token = 0; token < scores.size(); ++token)
+    if (!options.allowed_token_ids.empty() &&
+        std::ranges::count(options.allowed_token_ids, static_cast<int32_t>(token)) == 0)
+      scores[token] = -INFINITY;
   if (row.tokens.size() > row.prompt_length) return;
   for (const int32_t token : options.begin_suppress_tokens) scores[static_cast<size_t>(token)] = -INFINITY;
 }
@@ -287,6 +291,7 @@ void set_forced(RandomRows& random, GenerationOptions& options) {
 void set_suppressed(RandomRows& random, GenerationOptions& options) {
   options.suppress_tokens = random.tokens(random.below(4), kWords);
   options.begin_suppress_tokens = random.tokens(random.below(4), kWords);
+  if (random.one_of(3)) options.allowed_token_ids = random.tokens(1 + random.below(9), kWords);
 }
 
 struct Processor {

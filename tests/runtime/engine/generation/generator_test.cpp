@@ -420,6 +420,12 @@ TEST(GenerationOptions, ValuesOutOfRangeAreNamed) {
                o.sequence_bias = {{{9}, -std::numeric_limits<double>::infinity()}};
              }),
              "leave none of the 10 tokens");
+  EXPECT_HAS(fault([](auto& o) { o.allowed_token_ids = {10}; }), "allowed_token_ids 10: outside");
+  EXPECT_HAS(fault([](auto& o) { o.allowed_token_ids = {3, 4, 3}, o.suppress_tokens = {3, 4, 5}; }),
+             "leave none of the 10 tokens");
+  GenerationOptions left;
+  left.allowed_token_ids = {3, 4}, left.suppress_tokens = {3, 5};
+  EXPECT_NO_THROW(left.validate(10));
   EXPECT_HAS(fault([](auto& o) { o.eos_token_id = {3, 10}; }), "eos_token_id 10: outside");
   EXPECT_HAS(fault([](auto& o) { o.eos_token_id = {-1}; }), "eos_token_id -1: outside");
   EXPECT_HAS(fault([](auto& o) { o.bad_words_ids = {{}}; }), "bad_words_ids: an empty list");

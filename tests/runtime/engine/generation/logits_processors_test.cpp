@@ -145,5 +145,13 @@ TEST(LogitsProcessors, TokensAreSuppressedAlwaysOrAtTheBeginning) {
   EXPECT_EQ(banned(processed(kScores, {5, 4}, 1, forced)), Ids{2});
 }
 
+TEST(LogitsProcessors, OnlyAllowedTokensAreLeft) {
+  const auto allowed = [](auto& o) { o.allowed_token_ids = {4, 1, 4}, o.remove_invalid_values = true; };
+  EXPECT_EQ(banned(processed(kScores, {5, 5}, 2, allowed)), (Ids{0, 2, 3, 5}));
+  EXPECT_EQ(processed(kScores, {5, 5}, 2, allowed)[4], kScores[4]);
+  const auto fewer = [](auto& o) { o.allowed_token_ids = {4, 1, 2}, o.suppress_tokens = {1}; };
+  EXPECT_EQ(banned(processed(kScores, {5, 5}, 2, fewer)), (Ids{0, 1, 3, 5}));
+}
+
 }  // namespace
 }  // namespace smelt

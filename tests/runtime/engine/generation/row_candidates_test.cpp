@@ -124,6 +124,7 @@ TEST(RowCandidates, DoNotSufficeIfManyScoresMayChange) {
   EXPECT_FALSE(suffice([](GenerationOptions& o) { o.no_repeat_ngram_size = 3; }));
   EXPECT_FALSE(suffice([](GenerationOptions& o) { o.sequence_bias = {{{3}, 0.5}}; }));
   EXPECT_FALSE(suffice([](GenerationOptions& o) { o.suppress_tokens.assign(30, 2); }));
+  EXPECT_FALSE(suffice([](GenerationOptions& o) { o.allowed_token_ids = {2}; }));
 }
 
 TEST(RowCandidates, ANaNIsAnError) {

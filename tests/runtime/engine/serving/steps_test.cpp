@@ -196,6 +196,7 @@ TEST_P(StepsOf, SlotsBeginAnew) {
     if (i % 3 == 0) request.options.repetition_penalty = 1.7;
     if (i % 4 == 0) request.options.sequence_bias = {{{static_cast<int32_t>(i % 20)}, 2.3}};
     if (i % 5 == 0) request.options.suppress_tokens = random.tokens(4);
+    if (i % 7 == 0) request.options.allowed_token_ids = random.tokens(9);
     EXPECT_EQ(run_to_end(batch, batch.submit(request)), alone(request)) << i;
   }
   EXPECT_EQ(batch.counts().plan_tokens, 40U * (GetParam() == 0 ? 11 : 12));
