@@ -23,6 +23,7 @@ class BatchFollower {
       : session_(session), batch_(session, options) {}
 
   int64_t vocabulary() const { return batch_.vocabulary(); }
+  size_t capacity() const { return batch_.capacity(); }
   /// Runs the steps of the batch until the first rank sends its last broadcast (Turn::ends). Throws Error if
   /// the first rank is lost, or if this rank's batch differs from the first rank's.
   void run(const MakeRequests& make);

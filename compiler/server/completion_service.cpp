@@ -322,16 +322,34 @@ std::string CompletionService::completion_of(const ChatRequest& chat) const {
   body["prompt"] = prompt;
   if (chat.tools.reads_calls) keep_markers(format_of(chat.tools), body);
   if (!chat.tools.forced_call.is_null()) force_call(chat.tools.forced_call, body);
-  if (!chat.has_length()) {
-    const size_t used = maker_.reads_source() ? 1 : texts_.encode(prompt, false).size();
-    const size_t most = batch_.capacity();
-    body["max_tokens"] = used <= most ? most + 1 - used : 1;
-  }
+  if (!chat.has_length()) body["max_tokens"] = room_for_answer(body);
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+size_t CompletionService::room_for_answer(nlohmann::ordered_json body) const {
+  const size_t most = batch_.capacity();
+  if (maker_.reads_source()) return most;
+  body["max_tokens"] = most;
+  const CompletionRequest request = maker_.read(body.dump(-1, ' ', false, Json::error_handler_t::replace));
+  if (request.truncated_tokens == -1)
+    throw ApiError(http::kBadRequest,
+                   "truncate_prompt_tokens = -1: expected max_tokens beside it, for which room is left",
+                   "truncate_prompt_tokens", "invalid_value");
+  const size_t used = maker_.tokens_of(request, request.prompts[0]).size();
+  return used <= most ? most + 1 - used : 1;
+}
+
+void CompletionService::require_priority(const CompletionRequest& request) const {
+  if (request.priority == 0 || takes_priorities_) return;
+  throw ApiError(http::kBadRequest,
+                 fmt::format("priority = {}: expected 0, because the server was started without --priorities",
+                             request.priority),
+                 "priority", "unsupported_parameter");
 }
 
 std::shared_ptr<CompletionAnswer> CompletionService::answer(std::string_view body, Kind kind) {
   const CompletionRequest request = maker_.read(body);
+  require_priority(request);
   const std::shared_ptr<const ServedAdapter> adapter = adapter_of(request);
   require_slots(request);
   require_room(request);

@@ -104,6 +104,8 @@ class CompletionService : public ModelService {
   void take_adapters(const AdapterUpdates& adapters) { adapter_updates_ = &adapters; }
   /// Answers POST /update_weights from now on. `updates` must outlive the service.
   void take_weights(const WeightUpdates& updates) { updates_ = &updates; }
+  /// Accepts requests with a priority from now on.
+  void take_priorities() { takes_priorities_ = true; }
 
  private:
   std::string tokenize(const TokenizeRequest& request) const override { return tokens_.tokenize(request); }
@@ -124,6 +126,11 @@ class CompletionService : public ModelService {
   /// Throws ApiError if the request has more choices than the batch accepts.
   void require_slots(const CompletionRequest& request) const;
   void require_room(const CompletionRequest& request) const;
+  /// Throws ApiError if the request has a priority, and the server takes none.
+  void require_priority(const CompletionRequest& request) const;
+  /// Returns the most new tokens of a chat that sets no limit: as many as the caches hold after its prompt,
+  /// which is that of `body`.
+  size_t room_for_answer(nlohmann::ordered_json body) const;
   /// Kinds of replies, of which each has ids of its own.
   enum class Kind : uint8_t { completion, chat, response };
   CompletionHead head(Kind kind, const std::string& model);
@@ -141,6 +148,7 @@ class CompletionService : public ModelService {
   const TokenService tokens_;
   const WeightUpdates* updates_ = nullptr;           // null: the server takes no new weights
   const AdapterUpdates* adapter_updates_ = nullptr;  // null: it loads no adapters while it runs
+  bool takes_priorities_ = false;
   std::atomic<uint64_t> answers_ = 0;
 };
 

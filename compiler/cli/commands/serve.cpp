@@ -274,9 +274,11 @@ void answer_clients(const ServeOptions& options, const Served& served, OpenPort&
       [&](Session& session) { return std::make_unique<ContinuousBatch>(session, served.batch); });
   server::BatchService& batch = batches.service();
   const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
-  const server::RequestMaker maker(texts, description_of(served.model), reads_source(served));
+  const server::RequestMaker maker(texts, description_of(served.model), reads_source(served),
+                                   batch.capacity());
   server::CompletionService completions(batch, texts, maker, name_of(options),
                                         chats_of(options, served.model, texts));
+  if (options.priorities) completions.take_priorities();
   std::optional<server::WeightUpdates> updates;
   if (!options.weights_from.empty())
     completions.take_weights(updates.emplace(batch, std::filesystem::path(options.weights_from)));
@@ -334,7 +336,8 @@ void leave_signals_to_first() {
 void follow_first(const ServeOptions& options, const Served& served) {
   server::BatchFollower batch(*served.session, served.batch);
   const PromptText texts(served.model, batch.vocabulary(), !options.no_special_tokens);
-  const server::RequestMaker maker(texts, description_of(served.model), reads_source(served));
+  const server::RequestMaker maker(texts, description_of(served.model), reads_source(served),
+                                   batch.capacity());
   batch.run([&](const server::AskedCompletion& asked) { return maker.again(asked); });
 }
 

@@ -129,6 +129,8 @@ void add_access(CLI::App& command, ServeOptions& options) {
                   "directory of adapters that POST /v1/load_lora_adapter may load while the server runs; "
                   "default: none")
       ->check(CLI::ExistingDirectory);
+  command.add_flag("--priorities", options.priorities,
+                   "let clients choose which requests begin first, by the field priority");
   command.add_flag("--log-requests", options.log_requests,
                    "write a line of JSON per request to standard error");
 }
@@ -150,7 +152,7 @@ void ServeOptions::note_given(const CLI::App& command) {
   };
   note({"--chunk", "--draft", "--draft-weights", "--draft-tokens", "--draft-users", "--no-shared-prefixes",
         "--cache-memory", "--cache-pages", "--tool-parser", "--sampler", "--weights-from", "--adapters",
-        "--adapter-rank", "--adapter-targets", "--adapters-from"},
+        "--adapter-rank", "--adapter-targets", "--adapters-from", "--priorities"},
        for_generation);
   note({"--pooling"}, for_texts);
 }

@@ -28,6 +28,7 @@ struct ServeOptions {
   size_t chunk = 0, draft_users = 0;
   DraftFlags draft;
   bool no_special_tokens = false, no_shared_prefixes = false, lazy = false, log_requests = false;
+  bool priorities = false;
   std::string api_keys, weights_from, adapters_from;
   size_t most_per_key = 0;
   int64_t drain_seconds = 0;

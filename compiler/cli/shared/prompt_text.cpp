@@ -1,5 +1,6 @@
 #include "compiler/cli/shared/prompt_text.h"
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -56,10 +57,25 @@ Generator::Tokens PromptText::encode(const std::string& text) const {
 }
 
 Generator::Tokens PromptText::encode(const std::string& text, bool add_special_tokens) const {
-  if (!tokenizer_) return encode_bytes(text, vocabulary_);
+  return tokenizer_ ? encode_by(*tokenizer_, text, add_special_tokens) : encode_bytes(text, vocabulary_);
+}
+
+Generator::Tokens PromptText::encode_end(const std::string& text, bool add_special_tokens,
+                                         size_t most) const {
+  if (!tokenizer_) {
+    const Generator::Tokens all = encode_bytes(text, vocabulary_);
+    return {all.end() - std::min(std::ssize(all), static_cast<ptrdiff_t>(most)), all.end()};
+  }
+  Tokenizer tokenizer = *tokenizer_;
+  tokenizer.set_truncation(Truncation{.max_length = most, .side = Side::left});
+  return encode_by(tokenizer, text, add_special_tokens);
+}
+
+Generator::Tokens PromptText::encode_by(const Tokenizer& tokenizer, const std::string& text,
+                                        bool add_special_tokens) const {
   EncodeOptions options;
   options.add_special_tokens = add_special_tokens;
-  const Generator::Tokens tokens = tokenizer_->encode(text, options).ids;
+  const Generator::Tokens tokens = tokenizer.encode(text, options).ids;
   for (const int32_t token : tokens)
     if (token >= vocabulary_)
       fail("the tokenizer gives token {}, and the model knows {} tokens: it is another model's", token,
@@ -79,14 +95,15 @@ std::string PromptText::decode_one(int32_t token) const {
   return tokenizer_ ? tokenizer_->decode({&token, 1}, false) : decode_bytes({&token, 1});
 }
 
-std::function<std::string(std::optional<int32_t>)> PromptText::stream(
-    const std::vector<std::string>& kept) const {
+std::function<std::string(std::optional<int32_t>)> PromptText::stream(const std::vector<std::string>& kept,
+                                                                      bool skips_special) const {
   if (!tokenizer_) return BytesAsText();
   std::vector<int32_t> ids;
   for (const std::string& token : kept)
     if (const auto id = tokenizer_->token_to_id(token)) ids.push_back(*id);
-  auto decoder = std::make_shared<StreamingDecoder>(ids.empty() ? StreamingDecoder(*tokenizer_)
-                                                                : StreamingDecoder(*tokenizer_, ids));
+  const bool keeps_some = skips_special && !ids.empty();
+  auto decoder = std::make_shared<StreamingDecoder>(
+      keeps_some ? StreamingDecoder(*tokenizer_, ids) : StreamingDecoder(*tokenizer_, skips_special));
   return [decoder = std::move(decoder)](std::optional<int32_t> token) {
     return token ? decoder->push(*token) : decoder->finish();
   };

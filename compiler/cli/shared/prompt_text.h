@@ -28,6 +28,11 @@ class PromptText {
   Generator::Tokens encode(const std::string& text) const;
   /// Encodes with or without the special tokens that the tokenizer adds.
   Generator::Tokens encode(const std::string& text, bool add_special_tokens) const;
+  /// Does the same for a text whose beginning is left out if it has more than `most` tokens, of which the
+  /// special tokens are a part.
+  Generator::Tokens encode_end(const std::string& text, bool add_special_tokens, size_t most) const;
+  /// Returns whether encode() adds special tokens by default.
+  bool adds_special_tokens() const { return add_special_tokens_; }
   /// Returns the text of the tokens; `skips_special`: without special tokens.
   std::string decode(const Generator::Tokens& tokens, bool skips_special = true) const;
   /// Returns the text of a token as the tokenizer's vocabulary has it, before decoding.
@@ -39,10 +44,14 @@ class PromptText {
   structured::TokenBytes token_bytes() const;
   /// Returns a function that decodes tokens one by one. Called with a token, it returns the text that is now
   /// complete, in whole characters. Called without one, after the last token, it returns the remaining text.
-  /// Special tokens add no text, except those that `kept` names.
-  std::function<std::string(std::optional<int32_t>)> stream(const std::vector<std::string>& kept = {}) const;
+  /// Special tokens add no text, except those that `kept` names; all do if `skips_special` is false.
+  std::function<std::string(std::optional<int32_t>)> stream(const std::vector<std::string>& kept = {},
+                                                            bool skips_special = true) const;
 
  private:
+  Generator::Tokens encode_by(const Tokenizer& tokenizer, const std::string& text,
+                              bool add_special_tokens) const;
+
   std::optional<Tokenizer> tokenizer_;
   int64_t vocabulary_;
   bool bytes_, add_special_tokens_;

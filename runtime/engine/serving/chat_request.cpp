@@ -32,8 +32,9 @@ class ChatReader {
     refuse_fields_of_completions();
     rename_length();
     rename_log_probabilities();
+    const bool adds_special_tokens = flag("add_special_tokens", false);  // the template writes them
     request_.completion = std::move(body_);
-    request_.completion["add_special_tokens"] = false;  // the template writes them
+    request_.completion["add_special_tokens"] = adds_special_tokens;
     return std::move(request_);
   }
 
@@ -81,9 +82,9 @@ class ChatReader {
     request_.tools = read_chat_tools(std::move(tools), choice, flag("parallel_tool_calls", true));
   }
 
-  /// A chat has neither of them.
+  /// A chat has none of them.
   void refuse_fields_of_completions() const {
-    for (const char* name : {"prompt", "echo", "suffix", "add_special_tokens", "best_of", "prompt_logprobs"})
+    for (const char* name : {"prompt", "echo", "suffix", "prompt_logprobs"})
       if (body_.contains(name))
         throw ApiError(http::kBadRequest, fmt::format("{}: a chat has no such field", name), name,
                        "unknown_parameter");

@@ -41,6 +41,9 @@ class BodyReader {
     read_distribution();
     read_stops();
     read_kept_tokens();
+    read_allowed_tokens();
+    read_bad_words();
+    read_priority();
     read_biases();
     read_stream();
     refuse_others();
@@ -62,6 +65,14 @@ class BodyReader {
                                          "echo",
                                          "stop",
                                          "stop_token_ids",
+                                         "include_stop_str_in_output",
+                                         "ignore_eos",
+                                         "min_tokens",
+                                         "skip_special_tokens",
+                                         "truncate_prompt_tokens",
+                                         "bad_words",
+                                         "allowed_token_ids",
+                                         "priority",
                                          "seed",
                                          "user",
                                          "best_of",
@@ -132,9 +143,9 @@ class BodyReader {
     return value ? value->get<bool>() : otherwise;
   }
 
-  static constexpr const char* kLists[] = {"logit_bias",     "sequence_bias",      "bad_words_ids",
-                                           "stop_token_ids", "suppress_tokens",    "begin_suppress_tokens",
-                                           "eos_token_id",   "forced_eos_token_id"};
+  static constexpr const char* kLists[] = {"logit_bias",     "sequence_bias",       "bad_words_ids",
+                                           "stop_token_ids", "suppress_tokens",     "begin_suppress_tokens",
+                                           "eos_token_id",   "forced_eos_token_id", "allowed_token_ids"};
 
   /// Numbers and empty lists, of which a list may have any depth that the parser lets through.
   static size_t count_leaves(const Json& value) {
@@ -194,6 +205,7 @@ class BodyReader {
             "at most 128 choices of all prompts together");
     request_.echo = flag("echo", false);
     request_.add_special_tokens = flag("add_special_tokens", true);
+    read_truncation();
     request_.log_probabilities = whole("logprobs", 0, kMostLogProbabilities, "a whole number from 0 to 20");
     read_prompt_log_probabilities();
     if (const auto seed = whole("seed", INT64_MIN, INT64_MAX, "a whole number"))
@@ -203,6 +215,12 @@ class BodyReader {
       if (!model->is_string()) wrong("model", *model, "a name");
       request_.model = model->get<std::string>();
     }
+  }
+
+  void read_truncation() {
+    constexpr const char* kExpected = "a whole number from 1 on, or -1";
+    request_.truncated_tokens = whole("truncate_prompt_tokens", -1, kMostTokens, kExpected);
+    if (request_.truncated_tokens == 0) wrong("truncate_prompt_tokens", 0, kExpected);
   }
 
   /// One number of best tokens is computed for the prompt, so echoed log-probabilities must have the same.
@@ -218,6 +236,11 @@ class BodyReader {
   void read_lengths() {
     request_.options.max_new_tokens =
         whole("max_tokens", 0, kMostTokens, "a whole number from 0 to 16777216").value_or(kDefaultTokens);
+    const auto least = whole("min_tokens", 0, kMostTokens, "a whole number from 0 to 16777216");
+    if (!least) return;
+    if (*least > request_.options.max_new_tokens) wrong("min_tokens", *least, "at most max_tokens");
+    if (given("min_new_tokens")) wrong("min_tokens", *least, "no min_new_tokens beside it");
+    request_.options.min_new_tokens = request_.min_tokens = *least;
   }
 
   void read_distribution() {
@@ -250,9 +273,43 @@ class BodyReader {
       if (!is_token_list(*ids)) wrong("stop_token_ids", *ids, "a list of token ids");
       stop_tokens_ = ids->get<std::vector<int32_t>>();
     }
+    request_.includes_stop = flag("include_stop_str_in_output", false);
+  }
+
+  /// Leaves the tokens of stop_token_ids as the only end tokens.
+  void read_ignored_ends() {
+    if (!flag("ignore_eos", false)) return;
+    if (given("eos_token_id")) wrong("ignore_eos", true, "no eos_token_id beside it");
+    request_.options.eos_token_id.clear();
+  }
+
+  void read_allowed_tokens() {
+    const Json* ids = given("allowed_token_ids");
+    if (!ids) return;
+    if (!is_token_list(*ids) || ids->empty())
+      wrong("allowed_token_ids", *ids, "a list of at least one token id");
+    request_.options.allowed_token_ids = ids->get<std::vector<int32_t>>();
+  }
+
+  void read_bad_words() {
+    const Json* words = given("bad_words");
+    if (!words) return;
+    const auto is_wrong = [](const Json& word) {
+      const auto& text = word.get_ref<const std::string&>();
+      return text.size() > kMostStopBytes || text.find_first_not_of(' ') == std::string::npos;
+    };
+    if (!is_text_list(*words) || std::ssize(*words) > kMostBadWords || std::ranges::any_of(*words, is_wrong))
+      wrong("bad_words", *words, "a list of at most 128 texts of at most 256 bytes, none of them empty");
+    request_.bad_words = words->get<std::vector<std::string>>();
+  }
+
+  void read_priority() {
+    request_.priority = static_cast<int32_t>(
+        whole("priority", INT32_MIN, INT32_MAX, "a whole number of 32 bits").value_or(0));
   }
 
   void read_kept_tokens() {
+    request_.skips_special_tokens = flag("skip_special_tokens", true);
     const Json* tokens = given("keep_special_tokens");
     if (!tokens) return;
     const auto is_long = [](const Json& token) { return token.get<std::string>().size() > kMostStopBytes; };
@@ -329,9 +386,10 @@ class BodyReader {
       if (const Json* value = given(name)) wrong(name, *value, kNone);
     for (const char* name : structured::kSpecificationMembers)
       if (const Json* value = given(name)) wrong(name, *value, kNone);
+    if (request_.includes_stop) wrong("include_stop_str_in_output", true, kNone);
     for (const auto& [name, neutral] :
          {std::pair("temperature", 0), {"top_p", 1}, {"top_k", 0}, {"min_p", 0}})
-      if (const Json* value = given(name); value && *value != Json(neutral))
+      if (const Json* value = given(name); value && *value != Json(neutral) && !is_every_token(name, *value))
         wrong(name, *value, "no value that draws tokens beside use_beam_search");
     if (request_.options.max_new_tokens == 0) wrong("max_tokens", 0, "at least 1 with use_beam_search");
   }
@@ -339,8 +397,15 @@ class BodyReader {
   void read_generation_options_of_transformers() {
     GenerationOptions& options = request_.options;
     for (const char* name : kTransformers)
-      if (const Json* value = given(name)) read_one_of_transformers(name, *value);
+      if (const Json* value = given(name))
+        read_one_of_transformers(name, is_every_token(name, *value) ? Json(0) : *value);
+    read_ignored_ends();
     options.eos_token_id.insert(options.eos_token_id.end(), stop_tokens_.begin(), stop_tokens_.end());
+  }
+
+  /// Returns whether the field is vLLM's form of transformers' top_k of 0.
+  static bool is_every_token(std::string_view name, const Json& value) {
+    return name == "top_k" && value == -1;
   }
 
   void read_one_of_transformers(const char* name, const Json& value) {

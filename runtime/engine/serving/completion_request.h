@@ -21,8 +21,14 @@ struct CompletionRequest {
   };
   std::optional<std::string> model;
   std::vector<Prompt> prompts;
+  /// Most tokens of a prompt, of which the last ones are read; -1: as many as leave room for
+  /// max_new_tokens. Nothing: longer prompts are refused.
+  std::optional<int64_t> truncated_tokens;
   GenerationOptions options;  // of each choice
   std::vector<std::string> stop;
+  int64_t min_tokens = 0;      // new tokens in whose text no stop text is looked for
+  bool includes_stop = false;  // whether the text of a choice has the stop text or end token that ends it
+  std::vector<std::string> bad_words;            // texts that may not come
   std::vector<std::string> kept_special_tokens;  // are part of the text, unlike other special tokens
   int64_t n = 1;                                 // choices per prompt that are returned
   int64_t best_of = 1;  // choices per prompt that are generated, at least n (best_choices.h)
@@ -36,11 +42,13 @@ struct CompletionRequest {
   /// Number of most probable tokens that are reported with each token of the prompt, in vLLM's form.
   std::optional<int64_t> prompt_log_probabilities;
   std::optional<uint32_t> seed;
+  int32_t priority = 0;  // requests with a smaller number begin first
   /// First token of the decoder of an encoder-decoder; nothing: the model's own.
   std::optional<int32_t> decoder_start_token_id;
   /// Constraint on the text of a choice, from response_format and similar fields; nothing: any text.
   std::optional<structured::Specification> specification;
   bool stream = false, include_usage = false, echo = false, add_special_tokens = true;
+  bool skips_special_tokens = true;  // false: all special tokens are part of the text
   /// Returns the number of most probable tokens to compute for each token of a prompt; nothing:
   /// log-probabilities of prompts are not computed.
   std::optional<int64_t> scored_prompt() const {
@@ -48,9 +56,9 @@ struct CompletionRequest {
   }
 };
 
-/// Upper bounds per request: choices of all prompts together, stop texts, and kept special tokens.
-constexpr int64_t kMostChoices = 128, kMostStops = 16, kMostKeptTokens = 16;
-/// Further upper bounds, which limit memory: the bytes of a stop text or a kept special token; the sequences
+/// Upper bounds per request: choices of all prompts together, stop texts, kept special tokens, and bad words.
+constexpr int64_t kMostChoices = 128, kMostStops = 16, kMostKeptTokens = 16, kMostBadWords = 128;
+/// Further upper bounds, which limit memory: the bytes of one of these texts; the sequences
 /// in a list of token sequences, such as bad_words_ids; and the token ids in all lists together.
 constexpr size_t kMostStopBytes = 256, kMostSequencesOfIds = 1024, kMostIds = 4096;
 

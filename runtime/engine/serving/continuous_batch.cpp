@@ -122,6 +122,7 @@ void ContinuousBatch::check_beams(const Request& request) const {
   const char* other = request.log_probabilities || request.prompt_log_probabilities ? "log-probabilities"
                       : request.constrained   ? "a specification of the text"
                       : !request.stop.empty() ? "stop texts"
+                      : request.includes_stop ? "text of a stop"
                                               : nullptr;
   if (other) fail("num_beams {}: a beam search has no {}", options.num_beams, other);
 }

@@ -46,6 +46,11 @@ struct Request {
   /// Empty: the results have no text.
   std::function<std::string(std::span<const int32_t>)> text_of_beam = {};
   std::vector<std::string> stop = {};  // texts that end the sequence, and are not part of its text
+  /// Number of new tokens in whose text no stop text is looked for.
+  size_t unstopped_tokens = 0;
+  /// If true, the stop text or the text of the end token that ends the sequence is part of its text. Not for
+  /// beam searches.
+  bool includes_stop = false;
   /// If set, only some texts are allowed, such as those of a JSON Schema. The object has the text so far, and
   /// determines the tokens that may come next; the host samples one of them.
   std::shared_ptr<structured::ConstrainedText> constrained = {};

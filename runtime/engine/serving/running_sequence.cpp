@@ -24,7 +24,7 @@ RunningSequence::RunningSequence(Request request, uint64_t number)
     : tokens_(request.prompt),
       request_(std::move(request)),
       number_(number),
-      stops_(request_.stop),
+      stops_(request_.stop, request_.includes_stop),
       scored_(prompt().size()) {
   const std::vector<size_t>& begins = request_.prompt_begins;
   if (!begins.empty()) characters_ = begins.back();
@@ -162,12 +162,13 @@ void RunningSequence::take(const ChosenTokens::Token& token) {
   }
 }
 
-/// An end token is no text.
+/// An end token is no text, unless the request wants its text.
 void RunningSequence::add(int32_t token) {
   tokens_.push_back(token);
   const GenerationOptions& options = request_.options;
-  if (options.ends(token)) return end(Finish::stop);
-  if (request_.text) show(request_.text(token));
+  const bool ends = options.ends(token);
+  if (request_.text && (!ends || request_.includes_stop)) show(request_.text(token));
+  if (ends) return end(Finish::stop);
   const size_t fresh = tokens_.size() - request_.prompt.size();
   if (stops_.found())
     end(Finish::stop);
@@ -177,7 +178,8 @@ void RunningSequence::add(int32_t token) {
 
 void RunningSequence::show(const std::string& text) {
   characters_ += static_cast<size_t>(std::ranges::count_if(text, begins_character));
-  news_.text += stops_.push(text);
+  const bool searches = tokens_.size() - request_.prompt.size() > request_.unstopped_tokens;
+  news_.text += searches ? stops_.push(text) : text;
 }
 
 /// Ends the sequence. Text that was held back is shown, unless a stop text is in it.

@@ -10,7 +10,8 @@ std::string StopStrings::push(std::string_view piece) {
   held_ += piece;
   const Place stop = first_stop();
   found_ = stop.begin != std::string::npos;
-  const size_t shown = found_ ? stop.begin : held_.size() - possible_beginning();
+  const size_t end = includes_stop_ ? stop.end : stop.begin;
+  const size_t shown = found_ ? end : held_.size() - possible_beginning();
   std::string text = held_.substr(0, shown);
   held_ = found_ ? "" : held_.substr(shown);
   return text;

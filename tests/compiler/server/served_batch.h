@@ -58,7 +58,7 @@ class ServedBatch : public ::testing::Test {
   RememberingModel model_{4, kLong};
   BatchThread batch_{*model_.session, {}};
   const cli::PromptText texts_{cli::Model{}, kWords, false};
-  const RequestMaker maker_{texts_, "", false};
+  const RequestMaker maker_{texts_, "", false, batch_.capacity()};
   CompletionService completions_{batch_, texts_, maker_, "m"};
   std::optional<HttpServer> http_;
   std::thread thread_;

@@ -46,6 +46,28 @@ TEST(CompletionRequests, SayWhatOpenAIsClientsSay) {
   EXPECT_TRUE(request.stream && request.include_usage && !request.echo);
 }
 
+TEST(CompletionRequests, SayWhatVllmsClientsSay) {
+  GenerationOptions model = completion_defaults("");
+  model.eos_token_id = {2, 3};
+  const auto read_of_model = [&](const char* body) { return read_completion_request(body, model); };
+  const CompletionRequest request = read_of_model(
+      R"({"prompt": "a", "min_tokens": 4, "ignore_eos": true, "stop_token_ids": [7], "top_k": -1,
+          "include_stop_str_in_output": true, "skip_special_tokens": false, "truncate_prompt_tokens": -1,
+          "bad_words": ["x", " y"], "allowed_token_ids": [1, 7], "priority": -3})");
+  EXPECT_EQ(request.options.min_new_tokens, 4);
+  EXPECT_EQ(request.min_tokens, 4);
+  EXPECT_EQ(request.options.eos_token_id, std::vector<int32_t>{7});
+  EXPECT_EQ(request.options.top_k, 0);
+  EXPECT_TRUE(request.includes_stop && !request.skips_special_tokens);
+  EXPECT_EQ(request.truncated_tokens, -1);
+  EXPECT_EQ(request.bad_words, (std::vector<std::string>{"x", " y"}));
+  EXPECT_EQ(request.options.allowed_token_ids, (std::vector<int32_t>{1, 7}));
+  EXPECT_EQ(request.priority, -3);
+  const CompletionRequest none = read_of_model(R"({"prompt": "a", "ignore_eos": false, "min_tokens": 0})");
+  EXPECT_EQ(none.options.eos_token_id, (std::vector<int32_t>{2, 3}));
+  EXPECT_TRUE(none.skips_special_tokens && !none.includes_stop && !none.truncated_tokens);
+}
+
 TEST(CompletionRequests, SayLittle) {
   const CompletionRequest request = read(R"({"prompt": [1, 2, 3], "stop": "x", "temperature": null})");
   EXPECT_EQ(request.prompts[0].tokens, (std::vector<int32_t>{1, 2, 3}));
@@ -99,7 +121,24 @@ TEST(CompletionRequests, WhatIsNotHonouredIsNamed) {
       {R"({"prompt": "a", "max_tokens": 18446744073709551615})", "400 max_tokens:"},
       {R"({"prompt": "a", "temperature": 3})", "400 temperature:"},
       {R"({"prompt": "a", "top_p": 0})", "400 top_p:"},
-      {R"({"prompt": "a", "top_k": -1})", "400 top_k:"},
+      {R"({"prompt": "a", "top_k": -2})", "400 top_k:"},
+      {R"({"prompt": "a", "min_tokens": 17})",
+       "400 min_tokens: min_tokens = 17: expected at most max_tokens"},
+      {R"({"prompt": "a", "min_tokens": 2, "min_new_tokens": 2})", "400 min_tokens:"},
+      {R"({"prompt": "a", "ignore_eos": true, "eos_token_id": 3})", "400 ignore_eos:"},
+      {R"({"prompt": "a", "ignore_eos": 1})", "400 ignore_eos:"},
+      {R"({"prompt": "a", "include_stop_str_in_output": "x"})", "400 include_stop_str_in_output:"},
+      {R"({"prompt": "a", "include_stop_str_in_output": true, "use_beam_search": true, "n": 2})",
+       "400 include_stop_str_in_output:"},
+      {R"({"prompt": "a", "skip_special_tokens": 0})", "400 skip_special_tokens:"},
+      {R"({"prompt": "a", "truncate_prompt_tokens": 0})", "400 truncate_prompt_tokens:"},
+      {R"({"prompt": "a", "truncate_prompt_tokens": -2})", "400 truncate_prompt_tokens:"},
+      {R"({"prompt": "a", "bad_words": "x"})", "400 bad_words:"},
+      {R"({"prompt": "a", "bad_words": ["x", "  "]})", "400 bad_words:"},
+      {R"({"prompt": "a", "allowed_token_ids": []})", "400 allowed_token_ids:"},
+      {R"({"prompt": "a", "allowed_token_ids": [[1]]})", "400 allowed_token_ids:"},
+      {R"({"prompt": "a", "priority": 2147483648})", "400 priority:"},
+      {R"({"prompt": "a", "priority": "high"})", "400 priority:"},
       {R"({"prompt": "a", "n": 0})", "400 n:"},
       {R"({"prompt": "a", "n": 2, "best_of": 1})", "400 best_of:"},
       {R"({"prompt": "a", "best_of": 3, "stream": true})", "400 best_of:"},

@@ -184,6 +184,47 @@ TEST(ContinuousBatch, StopTextsAreNoPartOfTheText) {
   }
 }
 
+/// The stop text is the first letter that comes again after the tokens that it does not end.
+TEST(ContinuousBatch, StopTextsMayCountLaterAndBeShown) {
+  RandomRequests random(5);
+  for (int round = 0; round < 40; ++round) {
+    RememberingModel model;
+    ContinuousBatch batch(*model.session);
+    const auto letters = [](std::optional<int32_t> token) {
+      return token ? std::string(1, static_cast<char>('a' + *token)) : std::string();
+    };
+    Request request = request_of(random.tokens(3), 15);
+    request.options.do_sample = true, request.options.seed = static_cast<uint32_t>(round);
+    std::string all;
+    for (const int32_t token : alone(request)) all += letters(token);
+    request.text = letters, request.stop = {all.substr(static_cast<size_t>(random.number(15)), 1)};
+    request.unstopped_tokens = static_cast<size_t>(random.number(10));
+    request.includes_stop = random.number(2) == 1;
+    const size_t at = all.find(request.stop[0], request.unstopped_tokens);
+    const Id id = batch.submit(request);
+    while (batch.step()) continue;
+    const Progress progress = batch.poll(id);
+    const bool is_found = at != std::string::npos;
+    EXPECT_EQ(progress.text, is_found ? all.substr(0, at + (request.includes_stop ? 1 : 0)) : all);
+    EXPECT_EQ(progress.finish, is_found ? Finish::stop : Finish::length);
+  }
+}
+
+TEST(ContinuousBatch, AnEndTokensTextMayBeShown) {
+  RememberingModel model;
+  ContinuousBatch batch(*model.session);
+  Request request = request_of({4, 2}, 12);
+  request.options.eos_token_id = {alone(request)[4]};
+  request.text = [](std::optional<int32_t> token) { return token ? "x" : "."; };
+  const size_t count = alone(request).size();
+  for (const bool includes : {false, true}) {
+    request.includes_stop = includes;
+    const Id id = batch.submit(request);
+    while (batch.step()) continue;
+    EXPECT_EQ(batch.poll(id).text, std::string(count - (includes ? 0 : 1), 'x') + ".");
+  }
+}
+
 TEST(ContinuousBatch, OffsetsCountTextThatIsHeldBack) {
   RememberingModel model;
   ContinuousBatch batch(*model.session);

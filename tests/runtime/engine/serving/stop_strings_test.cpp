@@ -25,6 +25,13 @@ TEST(StopStrings, WhatOnlyBeginsLikeOneIsShown) {
   EXPECT_FALSE(stops.found());
 }
 
+TEST(StopStrings, OneIsShownIfItIsIncluded) {
+  StopStrings stops({"END", "ND a"}, true);
+  EXPECT_EQ(stops.push("a text EN"), "a text ");
+  EXPECT_EQ(stops.push("D and more"), "END");
+  EXPECT_EQ(stops.finish(), "");
+}
+
 TEST(StopStrings, NoneShowsAllAtOnce) {
   StopStrings stops({});
   EXPECT_EQ(stops.push("abc"), "abc");
@@ -43,7 +50,8 @@ TEST(StopStrings, PiecesChangeNothing) {
     std::vector<std::string> stops;
     for (size_t i = 0; i < 1 + random() % 3; ++i) stops.push_back(text_of(1 + random() % 5));
     const std::string text = text_of(20);
-    StopStrings whole(stops), cut(stops);
+    const bool includes = random() % 2 == 0;
+    StopStrings whole(stops, includes), cut(stops, includes);
     std::string expected = whole.push(text), found;
     for (size_t at = 0; at < text.size();) {
       const size_t length = 1 + random() % 4;
