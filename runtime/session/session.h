@@ -163,6 +163,9 @@ class Session {
   void write_state(std::string_view name, std::span<const std::byte> bytes);
   /// Sets a state to zeros.
   void clear_state(std::string_view name);
+  /// Sets `count` rows of a state's first dim, from row `begin` on, to zeros. Throws Error if the state has
+  /// fewer rows, or if the first dim is sharded.
+  void clear_rows(std::string_view name, int64_t begin, int64_t count);
   /// Sets every state to its initial value. `seed` determines the random initial values.
   void initialize(uint32_t seed = 0);
   /// Does the work of `initialize` and `load_weights`, but does not initialize the weights that are read from

@@ -244,6 +244,21 @@ void Session::clear_state(std::string_view name) {
   executor_->clear_state(index);
 }
 
+void Session::clear_rows(std::string_view name, int64_t begin, int64_t count) {
+  const int index = state_index(name);
+  require_own(index);
+  const State& state = plan_->states[static_cast<size_t>(index)];
+  const int64_t rows = state.shape.empty() ? 0 : plan_->symbols.upper(state.shape[0]);
+  const bool is_sharded = !state.cut.empty() && !state.cut[0].empty();
+  if (is_sharded || begin < 0 || begin > rows || count < 0 || count > rows - begin)
+    fail("state '{}' has {} rows{}: expected at most {} from row {} on", name, rows,
+         is_sharded ? ", which are sharded" : "", count, begin);
+  if (count == 0) return;
+  const int64_t bytes = state_bytes(*plan_, state) / rows;
+  handed_out_[static_cast<size_t>(index)] = true;
+  executor_->write_part(index, begin * bytes, std::vector<std::byte>(static_cast<size_t>(count * bytes)));
+}
+
 void Session::initialize(uint32_t seed) {
   initialize_states(seed, [](const State&) { return false; });
 }

@@ -122,6 +122,10 @@ class CacheRows {
                        size_t /*rows*/, RowAdapter /*adapter*/) {
     return 0;
   }
+  /// Sets the keys and values of a row, at least those from its token `begin` on, to zeros, because they may
+  /// be no numbers, which would make later texts in the same memory fail. Other rows keep what they share.
+  /// Requires: the row is ended next, or it has just been moved.
+  virtual void clear(size_t /*row*/, size_t /*begin*/) {}
   /// Frees the row.
   virtual void end(size_t /*row*/) {}
   /// Moves rows. Requires: no row is part of two moves.

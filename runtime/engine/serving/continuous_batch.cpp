@@ -362,6 +362,7 @@ void ContinuousBatch::leave() {
     if (running_[row]->ended() && !steps_->has(running_[row])) free.push_back(row);
   if (free.empty()) return;
   for (const size_t row : free) {
+    if (running_[row]->may_be_invalid()) rows_->clear(row, running_[row]->examined());
     rows_->end(row);
     if (running_[row]->is_request()) count_end(running_[row]->finish());
   }
@@ -382,7 +383,10 @@ void ContinuousBatch::close_up(std::span<const size_t> free) {
     running_[moves.back().to] = running_[row];
   }
   running_.resize(kept);
-  if (!moves.empty()) rows_->move(moves);
+  if (moves.empty()) return;
+  rows_->move(moves);
+  for (const RowMove& each : moves)
+    if (each.length > 0 && running_[each.to]->reads_prompt()) rows_->clear(each.from, 0);
 }
 
 void ContinuousBatch::fail_all(const std::string& error) {

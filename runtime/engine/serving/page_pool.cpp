@@ -54,6 +54,12 @@ PagePool::Prefix PagePool::note(int32_t page, const Prefix& before, std::span<co
   return index_.behind(page);
 }
 
+bool PagePool::drop(int32_t page) {
+  const bool is_alone = users_[static_cast<size_t>(page)] == 1;
+  if (is_alone) index_.remove(page);
+  return is_alone;
+}
+
 void PagePool::forget() {
   for (size_t page = 0; page < users_.size(); ++page) {
     const auto number = static_cast<int32_t>(page);

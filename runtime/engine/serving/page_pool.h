@@ -62,6 +62,8 @@ class PagePool {
   static Prefix root(uint64_t number) { return PrefixIndex::root(number); }
   /// Returns the prefix that ends with a page of the index.
   Prefix behind(int32_t page) const { return index_.behind(page); }
+  /// Removes the page from the index if a single row uses it. Returns whether that is so.
+  bool drop(int32_t page);
   /// Removes all pages from the index, and frees the kept ones.
   void forget();
 

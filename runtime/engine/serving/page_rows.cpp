@@ -5,6 +5,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/engine/generation/prompt_lengths.h"
+#include "runtime/engine/serving/cleared_caches.h"
 #include "runtime/plan/device_kind.h"
 
 namespace smelt {
@@ -74,15 +75,31 @@ size_t PageRows::begin(size_t row, std::span<const int32_t> prompt, size_t token
                 .noted = found.pages,
                 .prefix = found.prefix,
                 .adapter = adapter.slot};
+  pad(row);
   return found.pages * kPage;
+}
+
+void PageRows::pad(size_t row) {
+  const size_t count = rows_[row].count;
+  std::fill_n(list(row) + count, width_ - count, count == 0 ? 0 : list(row)[0]);
 }
 
 /// Releases the pages of a row, and reserves as many again.
 void PageRows::free_pages(size_t row) {
   Row& own = rows_[row];
   const size_t count = own.count;
-  while (own.count > 0) pool_.release(std::exchange(list(row)[--own.count], 0));
+  while (own.count > 0) pool_.release(list(row)[--own.count]);
+  pad(row);
   pool_.reserve(count);
+}
+
+/// Later prompts do not find the pages.
+void PageRows::clear(size_t row, size_t begin) {
+  for (size_t i = begin / kPage; i < rows_[row].count; ++i) {
+    const int32_t page = list(row)[i];
+    if (!pool_.drop(page)) continue;
+    clear_caches(session_, CacheKind::tokens, static_cast<size_t>(page), 1);
+  }
 }
 
 void PageRows::end(size_t row) {
@@ -100,6 +117,7 @@ void PageRows::share_pages(size_t from, size_t to, size_t pages) {
   target.count = pages, target.noted = source.noted;
   target.prefix = source.prefix, target.is_old = source.is_old;
   target.adapter = source.adapter;
+  pad(to);
 }
 
 /// A row has as many reserved pages as before, less those that it shares, so there are enough.
@@ -146,7 +164,10 @@ void PageRows::forget() {
 }
 
 void PageRows::hold(size_t row, size_t tokens) {
-  for (Row& own = rows_[row]; own.count * kPage < tokens;) list(row)[own.count++] = pool_.take();
+  Row& own = rows_[row];
+  const bool was_empty = own.count == 0;
+  while (own.count * kPage < tokens) list(row)[own.count++] = pool_.take();
+  if (was_empty) pad(row);
 }
 
 void PageRows::note(size_t row, std::span<const int32_t> prompt, size_t held) {

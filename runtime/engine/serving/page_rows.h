@@ -23,6 +23,7 @@ class PageRows : public CacheRows {
                RowAdapter adapter) override;
   /// Rows share the full pages, and copy the last one.
   void copy(std::span<const RowCopy> copies) override;
+  void clear(size_t row, size_t begin) override;
   void end(size_t row) override;
   void move(std::span<const RowMove> moves) override;
   void forget_prefixes() override;
@@ -47,7 +48,9 @@ class PageRows : public CacheRows {
   void hold(size_t row, size_t tokens);
   /// Lets other rows find the full pages of the row's prompt, of which `held` tokens have been read.
   void note(size_t row, std::span<const int32_t> prompt, size_t held);
-  /// Returns the row's list of pages, padded to row_pages() elements, the most pages that a row can have.
+  /// Returns the row's list of pages, padded to row_pages() elements, the most pages that a row can have. The
+  /// padding repeats the row's first page: attention multiplies values of all listed pages, those that it
+  /// masks by 0, so a NaN in a page of another row would make the result NaN.
   std::span<const int32_t> pages_of(size_t row) const {
     return std::span(table_).subspan(row * width_, width_);
   }
@@ -79,6 +82,8 @@ class PageRows : public CacheRows {
   template <typename Take>
   Found find(std::span<const int32_t> prompt, uint64_t adapter, const Take& take) const;
   void free_pages(size_t row);
+  /// Sets the padding of the row's list.
+  void pad(size_t row);
   void share_pages(size_t from, size_t to, size_t pages);
   /// Copies the contents of pages `from` to pages `to`.
   void copy_pages(std::vector<int32_t> from, std::vector<int32_t> to);

@@ -8,6 +8,7 @@
 #include "runtime/engine/generation/loop_choice.h"
 #include "runtime/engine/generation/prompt_lengths.h"
 #include "runtime/engine/generation/run_ahead.h"
+#include "runtime/engine/serving/cleared_caches.h"
 #include "runtime/engine/serving/running_beams.h"
 #include "runtime/plan/device_kind.h"
 
@@ -246,6 +247,13 @@ Steps::Taken PlannedBeams::finish() {
   return taken_;
 }
 
+/// A search has a slot per beam, and the source of its number.
+void PlannedBeams::clear(size_t number) {
+  const auto beams = static_cast<size_t>(searches_[number]->sequence->request().options.num_beams);
+  clear_caches(session_, CacheKind::tokens, number * beams, beams);
+  clear_caches(session_, CacheKind::sources, number, 1);
+}
+
 void PlannedBeams::leave(const std::function<void(const RunningSequence&)>& on_end) {
   const auto leaves = [&](const SearchPointer& search) {
     if (!search || !search->sequence->ended()) return false;
@@ -253,8 +261,11 @@ void PlannedBeams::leave(const std::function<void(const RunningSequence&)>& on_e
     return true;
   };
   std::erase_if(ending_, leaves);
-  for (SearchPointer& search : searches_)
-    if (leaves(search)) search.reset(), inputs_.reset();
+  for (SearchPointer& search : searches_) {
+    if (!leaves(search)) continue;
+    if (search->sequence->finish() == Finish::failed) clear(static_cast<size_t>(&search - searches_.data()));
+    search.reset(), inputs_.reset();
+  }
 }
 
 void PlannedBeams::forget() {

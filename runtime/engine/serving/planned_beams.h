@@ -118,6 +118,8 @@ class PlannedBeams {
   void start();
   void take();
   void take(Search* search, size_t number, size_t run);
+  /// Sets the keys and values of a search to zeros.
+  void clear(size_t number);
 
   Session& session_;
   CacheRows& rows_;

@@ -141,6 +141,7 @@ void RunningSequence::score_prompt(std::span<const float> logits) {
 
 void RunningSequence::sample(std::span<const float> logits) {
   const int32_t token = choose(logits);
+  examined_ = tokens_.size();
   NewToken fresh{.id = token, .text_begin = characters_, .weights_version = weights_version_};
   if (request_.log_probabilities) describe(fresh, logits, *request_.log_probabilities);
   news_.tokens.push_back(std::move(fresh));
@@ -149,6 +150,7 @@ void RunningSequence::sample(std::span<const float> logits) {
 }
 
 void RunningSequence::take(const ChosenTokens::Token& token) {
+  examined_ = tokens_.size();
   NewToken fresh{.id = token.id, .text_begin = characters_, .weights_version = weights_version_};
   if (request_.log_probabilities) fresh.log_probability = token.log_probability;
   news_.tokens.push_back(std::move(fresh));

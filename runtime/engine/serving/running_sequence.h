@@ -123,6 +123,13 @@ class RunningSequence {
   void end_failed(const Error& error);
   Finish finish() const { return finish_; }
   bool ended() const { return finish_ != Finish::none; }
+  /// Returns whether keys and values in the caches may be no numbers, after an end for which this has not
+  /// been found out: the sequence has failed, or was cancelled before logits were taken after the tokens.
+  bool may_be_invalid() const {
+    return finish_ == Finish::failed || (finish_ == Finish::cancelled && held_ > examined_);
+  }
+  /// Returns the tokens whose keys and values are numbers, because logits after them were.
+  size_t examined() const { return examined_; }
 
   /// Returns the progress since the last call, and resets it.
   Progress progress();
@@ -149,6 +156,7 @@ class RunningSequence {
   /// Number of the prompt's tokens whose log-probability is known or, as for the first one, not requested.
   size_t scored_;
   std::vector<int32_t> draft_;  // tokens that are read before it is known whether they are sampled
+  size_t examined_ = 0;         // tokens whose keys and values are known to be numbers
   size_t draft_begin_ = 0;      // position of the draft's first token in the text
   DraftLength draft_length_;
   bool plan_chooses_ = false;

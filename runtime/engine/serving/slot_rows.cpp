@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/engine/generation/prompt_lengths.h"
+#include "runtime/engine/serving/cleared_caches.h"
 #include "runtime/plan/device_kind.h"
 
 namespace smelt {
@@ -35,6 +36,8 @@ size_t SlotRows::begin(size_t row, std::span<const int32_t> /*prompt*/, size_t /
   adapters_[row] = adapter.slot;
   return 0;
 }
+
+void SlotRows::clear(size_t row, size_t /*begin*/) { clear_caches(session_, CacheKind::tokens, row, 1); }
 
 void SlotRows::end(size_t row) {
   held_[row] = 0, adapters_[row] = -1;

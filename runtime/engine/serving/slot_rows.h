@@ -20,6 +20,7 @@ class SlotRows : public CacheRows {
   Read read(std::span<const int32_t> prompt, size_t past, size_t chunk) override;
   size_t begin(size_t row, std::span<const int32_t> prompt, size_t tokens, size_t rows,
                RowAdapter adapter) override;
+  void clear(size_t row, size_t begin) override;
   void end(size_t row) override;
   void forget() override;
   std::span<const float> run(std::span<const RowStep> steps) override;

@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/engine/generation/prompt_lengths.h"
+#include "runtime/engine/serving/cleared_caches.h"
 #include "runtime/plan/device_kind.h"
 
 namespace smelt {
@@ -85,6 +86,11 @@ void SourceRows::read_together(std::span<const RowSource> sources) {
                                      port::source_rows.tensor({std::ssize(rows)}, rows.data())};
   if (std::ranges::count(mask, 0) > 0) inputs.push_back(port::attention_mask.tensor(sizes, mask.data()));
   session_.run(entry::encode, inputs, {});
+}
+
+void SourceRows::clear(size_t row, size_t begin) {
+  SlotRows::clear(row, begin);
+  clear_caches(session_, CacheKind::sources, row, 1);
 }
 
 /// A row's mask also covers the positions after its source, so copies cover what the row `to` had before.

@@ -22,6 +22,7 @@ class SourceRows : public SlotRows {
   /// sources are padded to a common length and share runs.
   void read_sources(std::span<const RowSource> sources) override;
   void prepare_sources(size_t most, size_t tokens) override;
+  void clear(size_t row, size_t begin) override;
   size_t mixed_tokens() const override { return slots_; }
   void move(std::span<const RowMove> moves) override;
   /// Rows that begin get the source, too; others have it.

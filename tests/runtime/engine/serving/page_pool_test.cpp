@@ -31,6 +31,21 @@ TEST(PagePool, FindsTheSameTokensBehindTheSamePrefixAlone) {
   EXPECT_EQ(pool.find({}, page_of(1)), first);
 }
 
+TEST(PagePool, DropsPagesOfASingleRow) {
+  PagePool pool(3);
+  pool.reserve(2);
+  const int32_t shared = pool.take(), own = pool.take();
+  const auto one = pool.note(shared, {}, page_of(1));
+  pool.note(own, one, page_of(2));
+  pool.share(shared);
+  EXPECT_FALSE(pool.drop(shared));
+  EXPECT_TRUE(pool.drop(own));
+  EXPECT_EQ(pool.find({}, page_of(1)), shared);
+  EXPECT_FALSE(pool.find(one, page_of(2)));
+  pool.release(own);
+  EXPECT_EQ(pool.counts().kept, 0U) << "it is free";
+}
+
 TEST(PagePool, FindsPagesOfTheSameRootAlone) {
   PagePool pool(4);
   pool.reserve(2);
