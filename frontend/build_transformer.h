@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "frontend/lora_config.h"
 #include "frontend/transformer_spec.h"
 #include "ir/graph/graph.h"
+#include "runtime/engine/adapters/lora_config.h"
 
 namespace smelt {
 

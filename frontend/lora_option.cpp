@@ -1,10 +1,10 @@
-// The option --lora: "r=16,alpha=32,targets=q_proj+v_proj,dropout=0.05,rslora".
+#include "frontend/lora_option.h"
+
 #include <fmt/ranges.h>
 
 #include <set>
 #include <string>
 
-#include "frontend/lora_config.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "frontend/lora_config.h"
 #include "ir/graph/graph.h"
 #include "runtime/base/tensor.h"
+#include "runtime/engine/adapters/lora_config.h"
 #include "runtime/engine/weights/safetensors.h"
 
 namespace smelt {

@@ -496,6 +496,9 @@ typedef struct smelt_request {
   size_t prompt_best; /* number of most probable tokens that are reported with each token of the prompt */
   int32_t prompt_log_probabilities; /* 1: report the log-probabilities of the prompt's tokens */
   int32_t priority;                 /* requests with a smaller number start first; those that run go on */
+  /* Name of an adapter that smelt_batch_load_adapter has loaded, with which the model reads and continues the
+   * prompt. The request keeps it until its end. Null: none. */
+  const char* adapter;
 } smelt_request;
 
 /* Adds a request to the queue, and sets *id, which is never 0. Requests of one priority start in the order of
@@ -600,6 +603,21 @@ smelt_status smelt_batch_update_weights(smelt_batch* batch, const smelt_tensor* 
 /* Does the same with a copy of the weights of another session, for example one that trains the same model. */
 smelt_status smelt_batch_copy_weights(smelt_batch* batch, const smelt_session* from,
                                       const smelt_weight_update* update);
+
+/* Low-rank adapters (LoRA), which requests choose by name. A plan has slots for N of them if it was compiled
+ * with adapters=N; requests with different adapters, and without one, run together.
+ *
+ * Loads an adapter between two steps. `directory` has adapter_config.json and adapter_model.safetensors, as
+ * PEFT writes them. Returns SMELT_INVALID_FILE, with a message that names all reasons, if a slot cannot hold
+ * the adapter, SMELT_IO if a file is missing, SMELT_INVALID_ARGUMENT if the name is taken or empty or the
+ * plan has no slots, and SMELT_UNAVAILABLE if all slots are taken. Nothing is changed then. */
+smelt_status smelt_batch_load_adapter(smelt_batch* batch, const char* name, const char* directory);
+/* Drops an adapter: later requests do not find it. Those that run or wait keep it until their end, and then
+ * its slot is free. Returns SMELT_INVALID_ARGUMENT if there is no adapter of this name. */
+smelt_status smelt_batch_unload_adapter(smelt_batch* batch, const char* name);
+/* Sets *names to the names of the *count adapters that are loaded, sorted. They are valid until the next call
+ * of this function for the batch, or until the batch is freed. */
+smelt_status smelt_batch_list_adapters(smelt_batch* batch, const char* const** names, size_t* count);
 
 #ifdef __cplusplus
 }

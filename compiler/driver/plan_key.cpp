@@ -7,9 +7,9 @@
 #include "codegen/code_generator.h"
 #include "compiler/driver/build_id.h"
 #include "compiler/driver/plan_cache.h"
-#include "frontend/lora_config.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
+#include "runtime/engine/adapters/lora_config.h"
 #include "runtime/plan/plan_file.h"
 
 namespace smelt {

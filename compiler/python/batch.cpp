@@ -11,7 +11,7 @@
 
 #include "compiler/python/arrays.h"
 #include "compiler/python/bindings.h"
-#include "frontend/adapter_files.h"
+#include "runtime/engine/adapters/adapter_files.h"
 #include "runtime/engine/serving/beam_text.h"
 #include "runtime/engine/serving/new_tokens.h"
 

@@ -11,7 +11,8 @@
 
 namespace smelt::server {
 
-/// Function that reads an adapter's directory for the slots of a plan (frontend/adapter_files.h).
+/// Function that reads an adapter's directory for the slots of a plan
+/// (runtime/engine/adapters/adapter_files.h).
 using ReadAdapter = std::function<AdapterWeights(const std::filesystem::path&, const AdapterInterface&)>;
 
 /// Loads adapters for a batch, whose model has the name `model` for clients. Thread-safe.

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "frontend/lora_config.h"
 #include "frontend/parameter_names.h"
 #include "ir/graph/graph.h"
+#include "runtime/engine/adapters/lora_config.h"
 
 namespace smelt {
 

@@ -1,13 +1,13 @@
-// Low-rank adapters of linear maps, as described in frontend/lora_config.h.
+// Low-rank adapters of linear maps, as described in runtime/engine/adapters/lora_config.h.
 #pragma once
 
 #include <set>
 #include <string>
 #include <string_view>
 
-#include "frontend/lora_config.h"
 #include "frontend/parameter_names.h"
 #include "ir/graph/graph.h"
+#include "runtime/engine/adapters/lora_config.h"
 
 namespace smelt {
 
@@ -27,9 +27,6 @@ struct Adapters {
 /// a plain linear map. The `count` maps of stacked_linear (blocks.h) share the matrix A; their matrix B is
 /// [count,out,r], and for x [batch,tokens,in] their addend is [batch,tokens,count,out].
 Value* adapter(BlockBuilder& b, const Place& place, Value* x, int64_t count, int64_t out);
-/// Prefix of the names of tensors in files of adapters.
-inline constexpr std::string_view kAdapterPrefix = "base_model.model.";
-
 /// Returns whether a parameter is one of the matrices of an adapter.
 bool is_adapter_parameter(std::string_view name);
 /// Completes the module after all its graphs are built. Parameters of the base model that are trained in

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/c_api/c_api_detail.h"
@@ -30,6 +32,9 @@ struct smelt_batch {
     std::vector<uint64_t> weights_versions;
   };
   std::vector<Beam> beams = {};
+  // The names of the last smelt_batch_list_adapters.
+  std::vector<std::string> adapter_names = {};
+  std::vector<const char*> adapter_name_pointers = {};
 };
 
 namespace smelt::c_api {
@@ -45,6 +50,11 @@ inline constexpr size_t kFirstSize<smelt_progress> = offsetof(smelt_progress, pr
 /// Return what these structs specify. Throw Error naming the member that is wrong. `given` may be null for
 /// options.
 ContinuousBatchOptions batch_options(const smelt_batch_options* given);
-Request batch_request(const smelt_batch& batch, const smelt_request& given);
+Request batch_request(smelt_batch& batch, const smelt_request& given);
+/// Returns the adapters of the batch. Throws Error if its plan has no slots for adapters.
+AdapterStore& batch_adapters(smelt_batch& batch);
+/// Returns the adapter of this name. Throws Error that names all adapters if there is none, and as
+/// batch_adapters does.
+std::shared_ptr<const ServedAdapter> find_batch_adapter(smelt_batch& batch, const char* name);
 
 }  // namespace smelt::c_api

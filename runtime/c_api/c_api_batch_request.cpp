@@ -65,7 +65,7 @@ ContinuousBatchOptions batch_options(const smelt_batch_options* given) {
   return options;
 }
 
-Request batch_request(const smelt_batch& batch, const smelt_request& given) {
+Request batch_request(smelt_batch& batch, const smelt_request& given) {
   if (given.count > 0) required(given.ids, "the list of the prompt's ids");
   if (given.stop_count > 0) required(given.stop, "the list of stop texts");
   Request request{.prompt = {given.ids, given.ids + given.count}, .options = batch.defaults};
@@ -75,6 +75,7 @@ Request batch_request(const smelt_batch& batch, const smelt_request& given) {
     request.stop.emplace_back(required(given.stop[i], "a stop text"));
   take_log_probabilities(given, request);
   request.index = given.index, request.priority = given.priority;
+  if (given.adapter) request.adapter = find_batch_adapter(batch, given.adapter);
   add_text(given.tokenizer, request);
   take_specification(given, batch.batch.vocabulary(), request);
   return request;

@@ -1,6 +1,7 @@
 // Models with adapters against plain formulas in double: logits are those of merged weights, gradients those
 // of dual numbers, and a training plan has no product towards a frozen weight.
 #include "frontend/blocks/adapters.h"
+#include "frontend/lora_option.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // Directories of adapters for slots: the matrices that are read, and every reason for which one is refused.
-#include "frontend/adapter_files.h"
+#include "runtime/engine/adapters/adapter_files.h"
 
 #include <random>
 
 #include "frontend/build_transformer.h"
-#include "frontend/lora_config.h"
+#include "runtime/engine/adapters/lora_config.h"
 #include "runtime/engine/weights/safetensors.h"
 #include "tests/frontend/support.h"
 

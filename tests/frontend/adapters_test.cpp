@@ -1,5 +1,6 @@
 // Adapters beside linear maps: names, shapes, first values, what is trained, and merged files.
 #include "frontend/blocks/adapters.h"
+#include "frontend/lora_option.h"
 
 #include <cmath>
 

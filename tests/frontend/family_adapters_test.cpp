@@ -4,6 +4,7 @@
 
 #include "frontend/blocks/adapters.h"
 #include "frontend/description.h"
+#include "frontend/lora_option.h"
 #include "ir/graph/verifier.h"
 #include "tests/frontend/support.h"
 

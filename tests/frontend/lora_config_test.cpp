@@ -1,5 +1,5 @@
 // adapter_config.json as PEFT writes it, the option --lora, and which modules they mean.
-#include "frontend/lora_config.h"
+#include "frontend/lora_option.h"
 
 #include "tests/frontend/support.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/blocks/adapters.h"
+#include "frontend/lora_option.h"
 #include "runtime/base/error.h"
 #include "runtime/engine/training/export.h"
 #include "runtime/system/file.h"

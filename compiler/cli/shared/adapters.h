@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "frontend/description.h"
-#include "frontend/lora_config.h"
+#include "runtime/engine/adapters/lora_config.h"
 #include "runtime/engine/weights/safetensors.h"
 #include "runtime/session/session.h"
 

@@ -5,6 +5,7 @@
 
 #include "compiler/driver/compile.h"
 #include "frontend/blocks/adapters.h"
+#include "frontend/lora_option.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/engine/weights/safetensors.h"
 #include "runtime/plan/state_parts.h"

@@ -1,6 +1,7 @@
 // The cache of plans: it gives back what the passes would make, and only that. What is damaged or another's
 // is not there, what cannot be written is no error.
 #include "compiler/driver/plan_cache.h"
+#include "frontend/lora_option.h"
 
 #include <gtest/gtest.h>
 

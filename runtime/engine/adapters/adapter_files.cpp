@@ -1,12 +1,11 @@
-#include "frontend/adapter_files.h"
+#include "runtime/engine/adapters/adapter_files.h"
 
 #include <fmt/ranges.h>
 
 #include <set>
 
-#include "frontend/blocks/adapters.h"
-#include "frontend/lora_config.h"
 #include "runtime/base/error.h"
+#include "runtime/engine/adapters/lora_config.h"
 #include "runtime/engine/weights/safetensors.h"
 
 namespace smelt {

@@ -1,4 +1,4 @@
-#include "frontend/lora_config.h"
+#include "runtime/engine/adapters/lora_config.h"
 
 #include <fmt/ranges.h>
 
@@ -7,8 +7,6 @@
 #include <cmath>
 #include <optional>
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringRef.h"
 #include "runtime/base/error.h"
 
 namespace smelt {
@@ -89,11 +87,13 @@ bool read_dropout(const Json& json, LoraConfig& config) {
 
 constexpr std::string_view kAllLinear = "all-linear";
 
+char lower_letter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 /// A string is a regular expression, or all linear maps.
 bool read_targets(const Json& json, LoraConfig& config) {
   if (!json.is_string()) return read_names<&LoraConfig::targets>(json, config);
   const std::string text = json.get<std::string>();
-  config.all_linear = llvm::StringRef(text).equals_insensitive(kAllLinear);
+  config.all_linear = std::ranges::equal(text, kAllLinear, {}, lower_letter);
   if (!config.all_linear) config.target_pattern = text;
   return true;
 }
@@ -101,7 +101,7 @@ bool read_targets(const Json& json, LoraConfig& config) {
 constexpr std::array<std::string_view, 3> kBiases = {"none", "all", "lora_only"};
 
 bool read_bias(const Json& json, LoraConfig& config) {
-  const auto found = json.is_string() ? llvm::find(kBiases, json.get<std::string>()) : kBiases.end();
+  const auto found = json.is_string() ? std::ranges::find(kBiases, json.get<std::string>()) : kBiases.end();
   if (found != kBiases.end()) config.bias = static_cast<LoraConfig::Bias>(found - kBiases.begin());
   return found != kBiases.end();
 }
@@ -199,10 +199,10 @@ bool says_nothing(const Json& value) {
 
 /// Empty where nothing is wrong with it.
 std::string problem_with_field(const std::string& name, const Json& value, LoraConfig& config) {
-  if (llvm::is_contained(kHarmless, name)) return {};
-  if (llvm::is_contained(kUnsupported, name))
+  if (std::ranges::count(kHarmless, name) > 0) return {};
+  if (std::ranges::count(kUnsupported, name) > 0)
     return says_nothing(value) ? "" : fmt::format("{} is {}, which is not supported", name, brief(value));
-  const auto field = llvm::find_if(kLoraFields, [&](const LoraField& f) { return f.name == name; });
+  const auto* const field = std::ranges::find(kLoraFields, name, &LoraField::name);
   if (field == std::end(kLoraFields)) return fmt::format("{} is unknown", name);
   if (field->read(value, config)) return {};
   return fmt::format("{} is {}, expected {}", name, brief(value), field->expected);

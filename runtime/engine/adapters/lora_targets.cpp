@@ -1,22 +1,24 @@
 // Which modules an adapter_config.json means, by PEFT's rules.
+#include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <optional>
 
-#include "frontend/lora_config.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringRef.h"
+#include "runtime/engine/adapters/lora_config.h"
 #include "runtime/tokenizers/patterns/pattern.h"
 
 namespace smelt {
 namespace {
 
 /// Returns whether `name`, such as "q_proj", is the whole module name or its last part after a dot.
-bool ends_with(llvm::StringRef module, llvm::StringRef name) {
-  return module == name || (module.ends_with(name) && module.drop_back(name.size()).ends_with("."));
+bool ends_in(std::string_view module, std::string_view name) {
+  if (!module.ends_with(name)) return false;
+  module.remove_suffix(name.size());
+  return module.empty() || module.ends_with('.');
 }
 
 bool is_named(std::string_view module, const std::vector<std::string>& names) {
-  return llvm::any_of(names, [&](const std::string& name) { return ends_with(module, name); });
+  return std::ranges::any_of(names, [&](const std::string& name) { return ends_in(module, name); });
 }
 
 bool matches_whole(std::string_view module, const std::string& expression) {
@@ -27,19 +29,34 @@ bool matches_whole(std::string_view module, const std::string& expression) {
 
 /// Numbered part of a module name: "layers" and 3 of "model.layers.3.mlp", for every number between names.
 struct Numbered {
-  llvm::StringRef name;
+  std::string_view name;
   int64_t number;
   bool outermost;  // no text is before the name
 };
 
-std::vector<Numbered> numbered_parts(llvm::StringRef module) {
-  llvm::SmallVector<llvm::StringRef, 8> parts;
-  module.split(parts, '.');
-  std::vector<Numbered> found;
-  for (size_t i = 1; i + 1 < parts.size(); ++i) {
-    int64_t number = 0;
-    if (!parts[i].getAsInteger(10, number)) found.push_back({parts[i - 1], number, i == 1});
+/// Returns the parts of a name between its dots.
+std::vector<std::string_view> parts_of(std::string_view module) {
+  std::vector<std::string_view> parts;
+  for (size_t dot = module.find('.'); dot != module.npos; dot = module.find('.')) {
+    parts.push_back(module.substr(0, dot));
+    module.remove_prefix(dot + 1);
   }
+  parts.push_back(module);
+  return parts;
+}
+
+/// Returns the number that a part is; nothing if it has other characters.
+std::optional<int64_t> number_of(std::string_view part) {
+  int64_t number = 0;
+  const auto [end, fault] = std::from_chars(part.data(), part.data() + part.size(), number);
+  return fault == std::errc() && end == part.data() + part.size() ? std::optional(number) : std::nullopt;
+}
+
+std::vector<Numbered> numbered_parts(std::string_view module) {
+  const std::vector<std::string_view> parts = parts_of(module);
+  std::vector<Numbered> found;
+  for (size_t i = 1; i + 1 < parts.size(); ++i)
+    if (const auto number = number_of(parts[i])) found.push_back({parts[i - 1], *number, i == 1});
   return found;
 }
 
@@ -58,8 +75,8 @@ bool LoraTargets::is_in_layers(std::string_view module) const {
   for (const Numbered& part : numbered_parts(module)) {
     const bool is_block = config_.layers_pattern.empty()
                               ? !part.outermost
-                              : llvm::is_contained(config_.layers_pattern, part.name);
-    if (is_block) return llvm::is_contained(config_.layers, part.number);
+                              : std::ranges::count(config_.layers_pattern, part.name) > 0;
+    if (is_block) return std::ranges::count(config_.layers, part.number) > 0;
   }
   return false;
 }
@@ -80,7 +97,7 @@ LoraTarget LoraTargets::of(std::string_view module) const {
 
 bool LoraTargets::saves(std::string_view module) const {
   const std::string dotted = "." + std::string(module) + ".";
-  return llvm::any_of(config_.modules_to_save, [&](const std::string& name) {
+  return std::ranges::any_of(config_.modules_to_save, [&](const std::string& name) {
     return dotted.find("." + name + ".") != std::string::npos;
   });
 }

@@ -18,6 +18,9 @@
 
 namespace smelt {
 
+/// Prefix of the names of tensors in files of adapters.
+inline constexpr std::string_view kAdapterPrefix = "base_model.model.";
+
 /// Fields of an adapter_config.json.
 struct LoraConfig {
   enum class Bias : uint8_t { none, all, lora_only };  // biases that are trained; lora_only: those of targets
@@ -59,9 +62,6 @@ struct LoraConfig {
 LoraConfig lora_from_json(const Json& json, const std::string& file);
 /// Returns the config as the object of an adapter_config.json, as PEFT writes it.
 nlohmann::ordered_json lora_json(const LoraConfig& config);
-/// Parses the value of the option --lora: "r=16,alpha=32,targets=q_proj+v_proj,dropout=0.05,rslora". Throws
-/// Error that names the part that is invalid.
-LoraConfig parse_lora(std::string_view text);
 
 /// Rank of a module's adapter, and the factor of the adapter's result.
 struct LoraTarget {
