@@ -110,7 +110,10 @@ class RequestSource {
     if (number(3) == 0) options.sequence_bias = {{tokens(1), 1.7}, {tokens(1), -0.3}};
     if (number(3) == 0) options.suppress_tokens = tokens(3), options.bad_words_ids = {tokens(1)};
     if (number(3) == 0) options.begin_suppress_tokens = tokens(2);
-    if (number(5) == 0) options.allowed_token_ids = tokens(30);
+    if (number(5) == 0) {
+      options.allowed_token_ids = tokens(30);
+      options.allowed_token_ids.push_back(97 - 1);  // which may be forced
+    }
     if (number(6) == 0) options.forced_eos_token_id = {97 - 1};
     options.min_p = 0.01 * static_cast<double>(number(3));
   }
