@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/server/adapter_counts.h"
 #include "compiler/server/mailbox.h"
 #include "compiler/server/request_times.h"
 #include "compiler/server/turns.h"
@@ -54,6 +55,8 @@ class BatchService {
 
   virtual ContinuousBatchCounts counts() const = 0;
   virtual RequestTimes times() const = 0;
+  /// Returns the counts of the requests that have an adapter.
+  virtual AdapterCounts adapter_counts() const { return {}; }
   /// Waits until no request runs or waits, until the time `most` has passed, or until the service ends.
   /// Returns whether no request runs or waits now.
   virtual bool wait_idle(std::chrono::steady_clock::duration most) = 0;

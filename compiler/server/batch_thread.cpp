@@ -70,6 +70,11 @@ RequestTimes BatchThread::times() const {
   return published_times_;
 }
 
+AdapterCounts BatchThread::adapter_counts() const {
+  const std::lock_guard lock(mutex_);
+  return published_adapters_;
+}
+
 bool BatchThread::wait_idle(std::chrono::steady_clock::duration most) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, most, [&] { return open_requests_ == 0 || closed_; });
@@ -208,9 +213,22 @@ void BatchThread::write_adapters() {
 }
 
 void BatchThread::submit_all(Submission& submission) {
+  std::vector<std::string> adapters;
+  for (const Request& each : submission.requests) adapters.push_back(each.adapter ? each.adapter->name : "");
   size_t choice = 0;
-  for (const RequestBatch::Id id : submit_together(*batch_, std::move(submission.requests)))
-    live_.emplace(id, Live{submission.mailbox, choice++, submission.clock});
+  for (const RequestBatch::Id id : submit_together(*batch_, std::move(submission.requests))) {
+    const std::string& adapter = adapters[choice];
+    if (!adapter.empty()) adapter_counts_.add_request(adapter);
+    live_.emplace(id, Live{submission.mailbox, choice++, submission.clock, adapter});
+  }
+}
+
+/// Those of a beam search are the tokens of its results.
+void BatchThread::count_tokens(const Live& live, const Progress& progress) {
+  if (live.adapter.empty()) return;
+  size_t tokens = progress.tokens.size();
+  for (const Progress& beam : progress.beams) tokens += beam.tokens.size();
+  adapter_counts_.add_tokens(live.adapter, tokens);
 }
 
 std::vector<RequestBatch::Id> BatchThread::abandoned() const {
@@ -228,6 +246,7 @@ void BatchThread::deliver() {
     Progress progress = batch_->poll(it->first);
     const bool ended = progress.finish != Finish::none;
     times_.add(progress, it->second.clock, now);
+    count_tokens(it->second, progress);
     if (progress.is_news()) news.emplace_back(it->second, std::move(progress));
     it = ended ? live_.erase(it) : std::next(it);
   }
@@ -257,7 +276,7 @@ std::exception_ptr BatchThread::refusal() const {
 void BatchThread::publish() {
   const std::lock_guard lock(mutex_);
   counts_ = batch_->counts();
-  published_times_ = times_;
+  published_times_ = times_, published_adapters_ = adapter_counts_;
   open_requests_ = live_.size();
   for (const Submission& each : pending_) open_requests_ += each.requests.size();
   if (open_requests_ == 0) changed_.notify_all();

@@ -43,6 +43,7 @@ class BatchThread : public BatchService {
   void write_adapter(const std::string& name, AdapterWeights weights) override;
   ContinuousBatchCounts counts() const override;
   RequestTimes times() const override;
+  AdapterCounts adapter_counts() const override;
   bool wait_idle(std::chrono::steady_clock::duration most) override;
   std::string fault() const override;
   void close() override;
@@ -70,6 +71,7 @@ class BatchThread : public BatchService {
     std::shared_ptr<Mailbox> mailbox;
     size_t choice;  // number of the choice in the mailbox
     RequestClock clock;
+    std::string adapter = {};  // name of its adapter; empty: it has none
   };
 
   void run();
@@ -91,6 +93,8 @@ class BatchThread : public BatchService {
   void apply_updates();
   void submit_all(Submission& submission);
   std::vector<RequestBatch::Id> abandoned() const;
+  /// Counts the tokens of a request, if it has an adapter.
+  void count_tokens(const Live& live, const Progress& progress);
   /// Passes the progress of running requests to their mailboxes.
   void deliver();
   void end_all();
@@ -108,6 +112,7 @@ class BatchThread : public BatchService {
   std::vector<WeightUpdate> taken_updates_;  // removed from pending_updates_, but not yet applied
   std::vector<NewAdapter> taken_adapters_;   // removed from pending_adapters_, but not yet written
   RequestTimes times_;
+  AdapterCounts adapter_counts_;
 
   mutable std::mutex mutex_;  // guards the following members, which all threads use
   std::condition_variable changed_;
@@ -120,6 +125,7 @@ class BatchThread : public BatchService {
   std::function<void()> listener_;
   ContinuousBatchCounts counts_;
   RequestTimes published_times_;
+  AdapterCounts published_adapters_;
   size_t open_requests_ = 0;  // that run, wait or are pending
   std::thread thread_;
 };

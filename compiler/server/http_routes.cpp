@@ -124,11 +124,17 @@ HttpReply HttpRoutes::page() const {
   return {.type = kHtml, .body = chat_page()};
 }
 
+AdapterMetrics HttpRoutes::adapter_metrics() const {
+  const AdapterStore* const store = batch_->adapters();
+  return {.store = store ? store->counts() : AdapterStoreCounts(), .requests = batch_->adapter_counts()};
+}
+
 HttpReply HttpRoutes::get(const std::string& path) const {
   if (path == kPagePath) return page();
   if (path == kHealth) return health();
   if (path == "/metrics")
-    return {.type = kMetricsType, .body = metrics_text(batch_->counts(), batch_->times(), replies_)};
+    return {.type = kMetricsType,
+            .body = metrics_text(batch_->counts(), batch_->times(), adapter_metrics(), replies_)};
   if (path == kModels) return {.body = model_->models()};
   return {.body = model_->model(path.substr(std::string_view(kModels).size() + 1))};
 }

@@ -18,6 +18,8 @@
 
 namespace smelt::server {
 
+struct AdapterMetrics;  // metrics_text.h
+
 /// Checks the fields that frame a request: Host, Content-Length, Transfer-Encoding and Expect. Throws
 /// ApiError if a proxy between client and server could read the request differently (request smuggling), or
 /// if the request has more than kMostFields fields. The caller must then close the connection.
@@ -72,6 +74,7 @@ class HttpRoutes {
 
  private:
   HttpReply health() const;
+  AdapterMetrics adapter_metrics() const;
   HttpReply page() const;
 
   BatchService* batch_ = nullptr;  // null while the server is starting

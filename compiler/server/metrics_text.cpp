@@ -2,19 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "compiler/server/metric_lines.h"
+
 namespace smelt::server {
 namespace {
 
-std::string head(const char* name, const char* type, const char* help) {
-  return fmt::format("# HELP smelt_{} {}\n# TYPE smelt_{} {}\n", name, help, name, type);
-}
-
-std::string metric(const char* name, const char* type, const char* help, uint64_t value) {
-  return head(name, type, help) + fmt::format("smelt_{} {}\n", name, value);
-}
-
 std::string ends(const ContinuousBatchCounts& counts) {
-  std::string text = head("requests_total", "counter", "Requests of one choice that have ended, by how.");
+  std::string text =
+      metric_head("requests_total", "counter", "Requests of one choice that have ended, by how.");
   for (const auto& [how, value] :
        {std::pair("finished", counts.ended), std::pair("cancelled", counts.cancelled),
         std::pair("failed", counts.failed)})
@@ -34,7 +29,7 @@ std::string pages_text(const PageCounts& pages) {
 }  // namespace
 
 std::string metrics_text(const ContinuousBatchCounts& counts, const RequestTimes& times,
-                         const std::map<int, uint64_t>& responses) {
+                         const AdapterMetrics& adapters, const std::map<int, uint64_t>& responses) {
   std::string text =
       metric("slots", "gauge", "Requests that may run together; a beam search has a slot per beam.",
              counts.slots) +
@@ -57,8 +52,8 @@ std::string metrics_text(const ContinuousBatchCounts& counts, const RequestTimes
       ends(counts) +
       metric("cache_bytes", "gauge", "Planned memory of the caches.",
              static_cast<uint64_t>(counts.cache_bytes)) +
-      pages_text(counts.pages) + times.text();
-  text += head("http_responses_total", "counter", "HTTP responses, by status.");
+      pages_text(counts.pages) + text_of(adapters.store) + adapters.requests.text() + times.text();
+  text += metric_head("http_responses_total", "counter", "HTTP responses, by status.");
   for (const auto& [status, count] : responses)
     text += fmt::format("smelt_http_responses_total{{status=\"{}\"}} {}\n", status, count);
   return text;

@@ -29,6 +29,16 @@ std::vector<std::string> AdapterStore::names() const {
   return names;
 }
 
+AdapterStoreCounts AdapterStore::counts() const {
+  const std::lock_guard lock(mutex_);
+  const auto free = std::ranges::count_if(slots_, [](const auto& slot) { return slot.expired(); });
+  return {.slots = slots_.size(),
+          .used_slots = slots_.size() - static_cast<size_t>(free),
+          .loaded = by_name_.size(),
+          .loads = last_number_,
+          .drops = drops_};
+}
+
 std::shared_ptr<const ServedAdapter> AdapterStore::find(std::string_view name) const {
   const std::lock_guard lock(mutex_);
   const auto found = by_name_.find(name);
@@ -58,7 +68,7 @@ bool AdapterStore::remove(std::string_view name) {
   const std::lock_guard lock(mutex_);
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) return false;
-  by_name_.erase(found);
+  by_name_.erase(found), ++drops_;
   return true;
 }
 

@@ -23,6 +23,14 @@ struct ServedAdapter {
   uint64_t number = 0;
 };
 
+/// Present numbers of a store's slots and adapters, and totals since it was created.
+struct AdapterStoreCounts {
+  size_t slots = 0;
+  size_t used_slots = 0;  // of adapters that are loaded, or that requests still hold
+  size_t loaded = 0;      // adapters that requests can find
+  uint64_t loads = 0, drops = 0;
+};
+
 /// Names and slots of adapters. Thread-safe, but write() must not be called while the session runs.
 class AdapterStore {
  public:
@@ -31,6 +39,7 @@ class AdapterStore {
   const AdapterInterface& interface() const { return interface_; }
   /// Returns the names of the adapters, sorted.
   std::vector<std::string> names() const;
+  AdapterStoreCounts counts() const;
   /// Returns the adapter of this name; null if there is none.
   std::shared_ptr<const ServedAdapter> find(std::string_view name) const;
   /// Gives an adapter a free slot, which write() must fill before a request uses it. Throws Error, with the
@@ -47,7 +56,7 @@ class AdapterStore {
   mutable std::mutex mutex_;  // of the following members
   std::map<std::string, std::shared_ptr<const ServedAdapter>, std::less<>> by_name_;
   std::vector<std::weak_ptr<const ServedAdapter>> slots_;  // the last adapter of each slot
-  uint64_t last_number_ = 0;
+  uint64_t last_number_ = 0, drops_ = 0;
 };
 
 }  // namespace smelt

@@ -77,6 +77,12 @@ TEST_F(ServerWithAdapters, LoadsAndDropsThem) {
   for (const char* name : {"one", "two"}) load({{"lora_name", name}, {"lora_path", "first"}});
   EXPECT_EQ(refused({{"lora_name", "three"}, {"lora_path", "first"}}), "503 ");
   EXPECT_EQ(ids("two"), adapted);
+  EXPECT_EQ(metric("adapter_slots"), 2);
+  EXPECT_EQ(metric("adapters_loaded"), 2);
+  EXPECT_EQ(metric("adapter_loads_total"), 3);
+  EXPECT_EQ(metric("adapter_drops_total"), 1);
+  EXPECT_EQ(metric("adapter_requests_total{adapter=\"new\"}"), 1);
+  EXPECT_EQ(metric("adapter_new_tokens_total{adapter=\"two\"}"), 12);
 }
 
 TEST_F(ServerWithAdapters, RefusesOthersByName) {
