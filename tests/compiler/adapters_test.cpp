@@ -1,7 +1,6 @@
 // Models with adapters against plain formulas in double: logits are those of merged weights, gradients those
 // of dual numbers, and a training plan has no product towards a frozen weight.
 #include "frontend/blocks/adapters.h"
-#include "frontend/lora_option.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +8,7 @@
 
 #include "compiler/driver/compile.h"
 #include "frontend/build_transformer.h"
+#include "frontend/lora_option.h"
 #include "ir/evaluate/evaluator.h"
 #include "ir/graph/verifier.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,10 +1,10 @@
 // Adapters beside linear maps: names, shapes, first values, what is trained, and merged files.
 #include "frontend/blocks/adapters.h"
-#include "frontend/lora_option.h"
 
 #include <cmath>
 
 #include "frontend/build_transformer.h"
+#include "frontend/lora_option.h"
 #include "frontend/merge_adapters.h"
 #include "frontend/weights.h"
 #include "ir/graph/verifier.h"

@@ -27,7 +27,7 @@ class BatchAdapters : public testing::Test {
     const void* data = smelt_compiled_data(compiled_, &bytes);
     ASSERT_EQ(smelt_plan_from_memory(data, bytes, nullptr, &plan_), SMELT_OK) << smelt_last_error();
     ASSERT_EQ(smelt_session_create(plan_, nullptr, &session_), SMELT_OK) << smelt_last_error();
-    const std::string weights = std::string(kAdaptedGolden) + "/model.safetensors";
+    const std::filesystem::path weights = std::filesystem::path(kAdaptedGolden) / "model.safetensors";
     ASSERT_EQ(smelt_session_load_weights(session_, weights.c_str()), SMELT_OK) << smelt_last_error();
     ASSERT_EQ(smelt_batch_create(session_, nullptr, &batch_), SMELT_OK) << smelt_last_error();
   }

@@ -1,7 +1,6 @@
 // The cache of plans: it gives back what the passes would make, and only that. What is damaged or another's
 // is not there, what cannot be written is no error.
 #include "compiler/driver/plan_cache.h"
-#include "frontend/lora_option.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +10,7 @@
 #include <thread>
 
 #include "compiler/driver/build_id.h"
+#include "frontend/lora_option.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/system/cache_directory.h"
 #include "runtime/system/file.h"
