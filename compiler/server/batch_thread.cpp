@@ -134,36 +134,23 @@ void BatchThread::work() {
     write_adapters();
     admit_taken();
     for (const RequestBatch::Id id : cancelled) batch_->cancel(id);
-    const bool is_due = step_due() <= std::chrono::steady_clock::now();
-    if (is_due && batch_->step()) times_.add_step(live_.size() - batch_->counts().waiting);
+    if (batch_->step()) times_.add_step(live_.size() - batch_->counts().waiting);
     deliver();
   }
   tell({}, true);
 }
 
-std::chrono::steady_clock::time_point BatchThread::step_due() const {
-  return turns_ ? std::chrono::steady_clock::time_point::min() : batch_->step_due();
-}
-
-/// Waits for what other threads hand over, at most until the batch has a step to do.
-void BatchThread::wait_for_news(std::unique_lock<std::mutex>& lock) {
-  const auto has_news = [&] {
-    return closed_ || !pending_.empty() || !pending_updates_.empty() || !pending_adapters_.empty();
-  };
-  const auto now = std::chrono::steady_clock::now();
-  if (!live_.empty() || !batch_->idle()) {
-    if (step_due() > now) changed_.wait_until(lock, step_due(), has_news);
-  } else if (turns_) {
-    changed_.wait_until(lock, now + kQuiet, has_news);
-  } else {
-    changed_.wait(lock, has_news);
-  }
-}
-
 /// Waits where nothing is to be done; false where the server ends.
 bool BatchThread::take_pending() {
   std::unique_lock lock(mutex_);
-  wait_for_news(lock);
+  const auto is_due = [&] {
+    return closed_ || !pending_.empty() || !pending_updates_.empty() || !pending_adapters_.empty() ||
+           !live_.empty() || !batch_->idle();
+  };
+  if (turns_)
+    changed_.wait_for(lock, kQuiet, is_due);
+  else
+    changed_.wait(lock, is_due);
   if (!closed_) {
     taken_.swap(pending_), taken_updates_.swap(pending_updates_);
     taken_adapters_.swap(pending_adapters_);

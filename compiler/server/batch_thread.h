@@ -78,10 +78,6 @@ class BatchThread : public BatchService {
   void work();
   /// Waits for work, and moves pending_ to taken_. Returns false if the thread must end.
   bool take_pending();
-  /// Returns when the batch's next step is due. With several ranks it is due at once, because all ranks run
-  /// the same steps.
-  std::chrono::steady_clock::time_point step_due() const;
-  void wait_for_news(std::unique_lock<std::mutex>& lock);
   /// Broadcasts the submissions of taken_ and the cancelled requests to the other ranks.
   void tell(const std::vector<RequestBatch::Id>& cancelled, bool ends);
   std::string changed_choices();

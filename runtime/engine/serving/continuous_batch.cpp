@@ -289,15 +289,6 @@ void ContinuousBatch::begin(size_t row) {
                              row_adapter(sequence.request())));
 }
 
-std::chrono::steady_clock::time_point ContinuousBatch::step_due() const {
-  constexpr auto kNow = RunClock::Time::min();
-  if (!planned_ || planned_->idle() || !planned_->starts() || update_) return kNow;
-  const int64_t beams = planned_->beams();
-  const auto suits = [&](const Sequence& sequence) { return plannable_beams(sequence) == beams; };
-  const bool more_may_begin = waiting_.size() < planned_->free(beams) && std::ranges::all_of(waiting_, suits);
-  return more_may_begin ? planned_->start_due() : kNow;
-}
-
 bool ContinuousBatch::step() {
   if (idle()) return false;
   ++counts_.steps;

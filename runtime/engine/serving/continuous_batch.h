@@ -109,9 +109,6 @@ class ContinuousBatch : public RequestBatch {
   size_t most_requests() const override { return options_.slots + options_.most_waiting; }
   void require_room(size_t requests) const override;
   Id submit(Request request) override;
-  /// If the plan chooses the beams, slots are free and the device is at work: when the next group of steps is
-  /// to be started.
-  std::chrono::steady_clock::time_point step_due() const override;
   /// Reads one more token of every row whose prompt has been read, and a chunk of tokens of prompts: of one
   /// prompt, or of several if rows mix.
   bool step() override;

@@ -197,7 +197,6 @@ int64_t PlannedBeams::most_left() const {
 }
 
 void PlannedBeams::start() {
-  if (under_way_.empty()) clock_.rest();
   while (under_way_.size() <= limits_.ahead) {
     const int64_t runs = std::min(static_cast<int64_t>(limits_.together), most_left());
     if (runs == 0) return;
@@ -217,7 +216,6 @@ void PlannedBeams::take() {
   for (size_t number = 0; number < searches.size(); ++number) {
     const size_t run = taken_runs_[number]++;
     wait_for_result(session_, entry::next_beams, [&] { return candidates_.is_there(number, run); });
-    if (number == 0) clock_.take(RunClock::Time::clock::now());
     take(searches[number].get(), number, run);
   }
 }

@@ -28,7 +28,6 @@
 #include "runtime/engine/generation/beam_candidates.h"
 #include "runtime/engine/generation/beam_inputs.h"
 #include "runtime/engine/serving/cache_rows.h"
-#include "runtime/engine/serving/run_clock.h"
 #include "runtime/engine/serving/running_sequence.h"
 #include "runtime/engine/serving/slot_biases.h"
 #include "runtime/engine/serving/steps.h"
@@ -71,11 +70,6 @@ class PlannedBeams {
       int64_t beams) const;  // searches of this many beams that may begin in addition to the present ones
   /// Returns whether step() will start runs, so that searches may begin now.
   bool starts() const { return idle() || under_way_.size() <= limits_.ahead; }
-  /// Returns the latest time at which step() should start the next runs, because the device is at work until
-  /// then. RunClock::Time::min(): now.
-  RunClock::Time start_due() const {
-    return under_way_.empty() ? RunClock::Time::min() : clock_.start_due(under_way_.size());
-  }
   /// Returns the first rows of all searches, which represent their requests.
   std::vector<Sequence> sequences() const;
 
@@ -133,8 +127,7 @@ class PlannedBeams {
   std::deque<std::vector<SearchPointer>> under_way_;  // by run in progress: its searches, by number
   std::vector<size_t> taken_runs_;                    // by number: runs that were taken
   std::optional<BeamInputs> inputs_;                  // of the next runs; nothing: they have changed
-  RunClock clock_;
-  size_t run_searches_ = 0;  // numbers that the runs with these inputs have
+  size_t run_searches_ = 0;                           // numbers that the runs with these inputs have
   Steps::Taken taken_;
 };
 

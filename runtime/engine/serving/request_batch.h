@@ -2,7 +2,6 @@
 // and no HTTP: its owner submits requests, runs steps, and polls the progress of each request.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -59,11 +58,6 @@ class RequestBatch {
   /// Adds a request to those that wait, and returns its id. Without priorities it is the last of them. Throws
   /// the Errors of check and require_room.
   virtual Id submit(Request request) = 0;
-  /// Returns the latest time at which step() should be called. Requests that are submitted until then begin
-  /// earlier than if step() were called at once, and no others are delayed. The minimum means now.
-  virtual std::chrono::steady_clock::time_point step_due() const {
-    return std::chrono::steady_clock::time_point::min();
-  }
   /// Runs the model once, or as often as the kind of batch needs for one step. Returns false if there is
   /// nothing to do.
   virtual bool step() = 0;

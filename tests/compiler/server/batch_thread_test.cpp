@@ -66,45 +66,6 @@ TEST(BatchThread, AnswersManyThreads) {
   EXPECT_EQ(counts.failed, 0U);
 }
 
-/// Its first step is due when it has two requests.
-class BatchOfTwo : public ContinuousBatch {
- public:
-  BatchOfTwo(Session& session, size_t& begun) : ContinuousBatch(session), begun_(begun) {}
-  std::chrono::steady_clock::time_point step_due() const override {
-    const bool waits = begun_ == 0 && counts().waiting < 2;
-    return waits ? std::chrono::steady_clock::now() + std::chrono::hours(1) : ContinuousBatch::step_due();
-  }
-  bool step() override {
-    if (begun_ == 0) begun_ = counts().waiting;
-    return ContinuousBatch::step();
-  }
-
- private:
-  size_t& begun_;  // requests that the first step has found
-};
-
-TEST(BatchThread, TakesRequestsUntilAStepIsDue) {
-  RememberingModel model;
-  size_t begun = 0;
-  BatchThread batch(std::make_unique<BatchOfTwo>(*model.session, begun), *model.session);
-  const auto first = batch.submit({request_of(1, 5)});
-  const auto second = batch.submit({request_of(2, 7)});
-  for (const auto& each : {first, second}) EXPECT_EQ(all_of(*each).finish, Finish::length);
-  EXPECT_EQ(begun, 2U);
-}
-
-TEST(BatchThread, EndsWhileNoStepIsDue) {
-  RememberingModel model;
-  size_t begun = 0;
-  std::shared_ptr<Mailbox> mailbox;
-  {
-    BatchThread batch(std::make_unique<BatchOfTwo>(*model.session, begun), *model.session);
-    mailbox = batch.submit({request_of(1, 5)});
-  }
-  EXPECT_EQ(all_of(*mailbox).finish, Finish::failed);
-  EXPECT_EQ(begun, 0U);
-}
-
 /// The last step of a request ends behind its end.
 TEST(BatchThread, EndsWhatIsUnderWayWhenNobodyWaits) {
   LateModel model(4, 96, 12);

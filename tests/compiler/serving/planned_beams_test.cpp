@@ -359,29 +359,6 @@ TEST(PlannedBeamsOfSlots, AreLeftWhenNoRunIsToCome) {
   for (const ContinuousBatch::Id id : ids) EXPECT_EQ(batch.poll(id).beams.size(), 1U);
 }
 
-/// A group of steps can wait for more searches if there is room for them, and the device is at work.
-TEST(PlannedBeamsOfSlots, WaitForMoreWhileTheDeviceIsAtWork) {
-  constexpr auto kNow = std::chrono::steady_clock::time_point::min();
-  const auto session = planned_session(kPlannedT5, 6, true);
-  ContinuousBatch batch(*session, {.ahead = 1, .together = 2});
-  EXPECT_EQ(batch.step_due(), kNow);
-  Request request = planned_request(24);
-  request.options.min_new_tokens = 24;
-  batch.submit(request);
-  for (int i = 0; i < 10; ++i) batch.step();
-  std::set<bool> waits;
-  for (int i = 0; i < 4; ++i) {
-    waits.insert(batch.step_due() != kNow);
-    batch.step();
-  }
-  EXPECT_EQ(waits, (std::set<bool>{false, true})) << "every second step starts none";
-  batch.submit(request);
-  for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(batch.step_due(), kNow) << "there is no room for a third one";
-    batch.step();
-  }
-}
-
 /// More beams than half of the slots leave room for one search; a batch may end while runs are in progress.
 TEST(PlannedBeamsOfSlots, WaitForTheirRows) {
   const auto session = planned_session(kPlannedT5, 5, true);
