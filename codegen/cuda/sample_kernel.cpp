@@ -10,29 +10,36 @@ namespace smelt {
 namespace {
 
 constexpr int kSampleThreads = 1024;
-constexpr int64_t kHeldWords = 16384;  // in shared memory, of each block of a cluster
 
-/// Blocks that are alone read their words again from the cache.
-std::string held_text(int blocks) {
+/// Blocks that draw a token of a row together, and the words that each of them holds in shared memory.
+struct Sharing {
+  int blocks;
+  int64_t held;
+};
+/// Few rows are shared by as many blocks as run at once; of many rows, fewer blocks wait less for each
+/// other. Measured on an H200 with 128,256 words.
+constexpr Sharing kAlone = {1, 0}, kOfFew = {kBlocksOfRow, 16384}, kOfMany = {2, 40960};
+constexpr int64_t kManyDraws = 17;
+
+/// Words that are not held are read again from the cache.
+std::string held_text(const Sharing& sharing) {
   return fmt::format(
       "constexpr unsigned kLowestKey = 0x007FFFFFu;  // of -infinity\n"
       "constexpr int kHeld = {};\n{}\n\n",
-      blocks > 1 ? kHeldWords : 0,
-      blocks > 1 ? "extern __shared__ float held[];" : "__shared__ float held[1];");
+      sharing.held, sharing.held > 0 ? "extern __shared__ float held[];" : "__shared__ float held[1];");
 }
 
-KernelCode sample_kernel(int blocks, RowKind rows) {
+KernelCode sample_kernel(const char* name, const Sharing& sharing, RowKind rows) {
   std::string text(device::kRowsEntry);
-  text += held_text(blocks);
+  text += held_text(sharing);
   for (const std::string_view part :
        {device::kSamplingWeights, device::kSamplingRow, device::kSamplingBins, device::kSamplingList,
         device::kSamplingSearch, device::kSamplingBest, device::kSamplingKernel})
     text += part;
-  KernelCode kernel = kernel_of_rows(blocks > 1 ? "smelt_sample_long" : "smelt_sample", "sample", text,
-                                     kSampleThreads, blocks, rows);
-  if (blocks > 1) kernel.shared_bytes = kHeldWords * 4;
+  KernelCode kernel = kernel_of_rows(name, "sample", text, kSampleThreads, sharing.blocks, rows);
+  kernel.shared_bytes = sharing.held * 4;
   TemplateLaunch& launch = *kernel.launch;
-  launch.shared_bytes = ceil_div(field("count"), blocks) * 4;
+  launch.shared_bytes = ceil_div(field("count"), sharing.blocks) * 4;
   for (const char* name : {"scores", "numbers"})
     launch.arguments.push_back(address(name, DType::f32, PlaceUse::read));
   launch.arguments.push_back(address("integers", DType::i32, PlaceUse::read));
@@ -47,8 +54,12 @@ KernelCode sample_kernel(int blocks, RowKind rows) {
 
 std::vector<KernelCode> sample_kernels(int compute_capability) {
   const bool clusters = compute_capability >= kClusterCapability;
-  if (!clusters) return {sample_kernel(1, RowKind::any)};
-  return {sample_kernel(1, RowKind::short_ones), sample_kernel(kBlocksOfRow, RowKind::long_ones)};
+  if (!clusters) return {sample_kernel("smelt_sample", kAlone, RowKind::any)};
+  KernelCode few = sample_kernel("smelt_sample_long", kOfFew, RowKind::long_ones),
+             more = sample_kernel("smelt_sample_many_long", kOfMany, RowKind::long_ones);
+  few.launch->conditions.push_back({.value = field("rows"), .below = kManyDraws});
+  more.launch->conditions.push_back({.value = field("rows") * -1, .below = 1 - kManyDraws});
+  return {sample_kernel("smelt_sample", kAlone, RowKind::short_ones), std::move(few), std::move(more)};
 }
 
 StepKernels step_kernels(const SampleStep&, const Symbols&, int compute_capability) {

@@ -69,6 +69,7 @@ TEST(CudaSample, OfAVocabularyIsTheCpus) {
   expect_the_cpus(kernels, {3, 5003, 200});
   expect_the_cpus(kernels, {4, 128256, 201});
   expect_the_cpus(kernels, {1, 140000, 202});  // more than shared memory holds
+  expect_the_cpus(kernels, {17, 90001, 203});  // the same, by blocks that share many rows
 }
 
 }  // namespace

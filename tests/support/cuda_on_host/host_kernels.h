@@ -12,7 +12,8 @@
 namespace smelt::test {
 
 /// Text for a CPU that replaces row_blocks_text for several blocks per row, which has cluster instructions.
-inline constexpr const char* kHostBlocksText = R"(constexpr int kBlocks = 8;
+/// It comes after the number of blocks.
+inline constexpr const char* kHostBlocksText = R"(
 inline int block_of_row() { return (int)(blockIdx.x % kBlocks); }
 inline void row_sync() { host::cluster_barrier(); }
 template <typename T>
@@ -25,13 +26,18 @@ inline void replace_text(std::string& text, const std::string& from, const std::
   if (const size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
 }
 
-inline bool has_cluster(const KernelCode& kernel) {
-  return kernel.source.find("cluster_dims") != std::string::npos;
+/// Returns the number of blocks of a cluster; 0: the kernel has no clusters.
+inline int cluster_blocks(const KernelCode& kernel) {
+  static constexpr std::string_view kAttribute = "cluster_dims(";
+  const size_t at = kernel.source.find(kAttribute);
+  return at == std::string::npos ? 0 : std::stoi(kernel.source.substr(at + kAttribute.size()));
 }
 
 inline std::string host_source(const KernelCode& kernel) {
   std::string text = kernel.source;
-  if (has_cluster(kernel)) replace_text(text, row_blocks_text(kBlocksOfRow), kHostBlocksText);
+  if (const int blocks = cluster_blocks(kernel); blocks > 0)
+    replace_text(text, row_blocks_text(blocks),
+                 fmt::format("constexpr int kBlocks = {};{}", blocks, kHostBlocksText));
   replace_text(text, "extern __shared__ float held[];",
                fmt::format("__shared__ float held[{}];", kernel.shared_bytes / 4));
   return text;
@@ -47,9 +53,10 @@ inline std::string block_text(const KernelCode& kernel) {
     const char* const type = !address ? "long long" : argument.dtype == DType::f32 ? "float*" : "int*";
     call += fmt::format("{}({})a[{}]", i > 0 ? ", " : "", type, i);
   }
-  const std::string run =
-      has_cluster(kernel) ? fmt::format("host::run_clusters({}, {}, (int)block", kernel.threads, kBlocksOfRow)
-                          : fmt::format("host::run_block({}, {{block}}, {{}}", kernel.threads);
+  const int blocks = cluster_blocks(kernel);
+  const std::string run = blocks > 0
+                              ? fmt::format("host::run_clusters({}, {}, (int)block", kernel.threads, blocks)
+                              : fmt::format("host::run_block({}, {{block}}, {{}}", kernel.threads);
   return fmt::format(
       "#define {0} device_{0}\nnamespace space_{0} {{\n{1}\n#undef kIdentity\n}}\n#undef {0}\n"
       "extern \"C\" __attribute__((visibility(\"default\"))) void {0}(unsigned block, const uint64_t* a) {{\n"
@@ -75,7 +82,7 @@ class HostKernels {
       if (!launch) continue;
       ++launches;
       const auto run = reinterpret_cast<void (*)(unsigned, const uint64_t*)>(object_->symbol(kernel.name));
-      if (has_cluster(kernel)) {
+      if (cluster_blocks(kernel) > 0) {
         run(launch->blocks, launch->values.data());
         continue;
       }
