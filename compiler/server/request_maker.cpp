@@ -103,7 +103,8 @@ size_t RequestMaker::most_tokens(const CompletionRequest& request) const {
 void RequestMaker::add_bad_words(CompletionRequest& request) const {
   size_t ids = 0;
   const auto add = [&](Tokens word) {
-    if ((ids += word.size()) > kMostIds)
+    ids += word.size();
+    if (ids > kMostIds)
       throw ApiError(http::kBadRequest, fmt::format("bad_words: more than {} token ids", kMostIds),
                      "bad_words", "invalid_value");
     request.options.bad_words_ids.push_back(std::move(word));

@@ -50,15 +50,16 @@ ContinuousBatch::ContinuousBatch(Session& session, const ContinuousBatchOptions&
   if (AdapterInterface adapters(session.plan()); adapters.slots > 0) adapters_.emplace(std::move(adapters));
   for (const State& state : session.plan().states)
     if (state.role == Role::cache) counts_.cache_bytes += state_bytes(session.plan(), state);
-  const bool works_apart = runs_ahead(session.plan().target).most > 1;
+  const size_t ahead = options.ahead.value_or(runs_ahead(session.plan().target).most > 1 ? 1 : 0);
+  options_.ahead = ahead;
   if (options_.draft > 0) make_drafter();
   const size_t step_tokens = rows_->reads_sources() ? rows_->mixed_tokens() : options_.chunk;
   steps_ = std::make_unique<Steps>(
-      *rows_, options.ahead.value_or(works_apart ? 1 : 0), step_tokens,
+      *rows_, ahead, step_tokens,
       DraftSource{drafter_, options_.draft,
                   options_.most_drafted == 0 ? options_.slots : options_.most_drafted});
   if (options_.plan_chooses && rows_->reads_sources() && PlannedBeams::suits(session))
-    make_planned_beams(options.ahead.value_or(works_apart ? 1 : 0));
+    make_planned_beams(ahead);
   if (!options_.prepares) return;
   rows_->prepare();
   if (planned_) prepare_planned_beams();
@@ -176,13 +177,19 @@ ContinuousBatch::Sequence ContinuousBatch::sequence_of(Request request) const {
   return std::make_shared<RunningBeams>(request)->first_row(std::move(request), next_);
 }
 
+/// If no step is started ahead, nothing is gained where the plan samples for a constrained text, which then
+/// gets no drafts.
+bool ContinuousBatch::plan_samples(const RunningSequence& sequence) const {
+  if (!rows_->choosing() || !options_.plan_chooses || sequence.request().options.num_beams > 1) return false;
+  if (drafter_ && sequence.is_constrained() && options_.ahead.value_or(0) == 0) return false;
+  return is_taken(entry::next_pages, rows_->choosing()->refuses(sequence.request()));
+}
+
 ContinuousBatch::Id ContinuousBatch::submit(Request request) {
   check(request);
   require_room(1);
   const Sequence sequence = sequence_of(std::move(request));
-  if (rows_->choosing() && options_.plan_chooses && !sequence->beams() &&
-      is_taken(entry::next_pages, rows_->choosing()->refuses(sequence->request())))
-    sequence->leave_choice_to_plan();
+  if (plan_samples(*sequence)) sequence->leave_choice_to_plan();
   if (planned_ && sequence->beams() && is_taken(entry::next_beams, planned_->refuses(sequence->request())))
     sequence->beams()->let_plan_choose();
   if (drafter_) sequence->set_draft_length(drafter_->first_length());

@@ -136,6 +136,8 @@ class ContinuousBatch : public RequestBatch {
   void check_beams(const Request& request) const;
   void make_drafter();
   void make_planned_beams(size_t ahead);
+  /// Returns whether the plan samples the tokens of a request without beams.
+  bool plan_samples(const RunningSequence& sequence) const;
   void prepare_planned_beams();
   void check_length(const Request& request) const;
   size_t default_chunk() const;

@@ -110,12 +110,15 @@ class RequestSource {
     if (number(3) == 0) options.sequence_bias = {{tokens(1), 1.7}, {tokens(1), -0.3}};
     if (number(3) == 0) options.suppress_tokens = tokens(3), options.bad_words_ids = {tokens(1)};
     if (number(3) == 0) options.begin_suppress_tokens = tokens(2);
-    if (number(5) == 0) {
-      options.allowed_token_ids = tokens(30);
-      options.allowed_token_ids.push_back(97 - 1);  // which may be forced
-    }
+    if (options.seed % 5 == 0) options.allowed_token_ids = allowed_tokens(options.seed);
     if (number(6) == 0) options.forced_eos_token_id = {97 - 1};
     options.min_p = 0.01 * static_cast<double>(number(3));
+  }
+  /// A third of the words, and the one that may be forced.
+  static std::vector<int32_t> allowed_tokens(uint32_t seed) {
+    std::vector<int32_t> result = {97 - 1};
+    for (uint32_t i = 0; i < 30; ++i) result.push_back(static_cast<int32_t>((seed + 13 * i) % 97));
+    return result;
   }
   std::vector<int32_t> tokens(int64_t count) {
     std::vector<int32_t> result;
@@ -328,13 +331,14 @@ class DraftingModels : public ::testing::TestWithParam<ServedCase> {};
 
 /// Makes a text repeat the tokens 1, 2 and 3: always, or, with a smaller bias, often.
 void repeat_tokens(Request& request, double bias) {
-  request.options.no_repeat_ngram_size = 0;
+  request.options.no_repeat_ngram_size = 0, request.options.allowed_token_ids.clear();
   request.options.sequence_bias = {{{1, 2}, bias}, {{2, 3}, bias}, {{3, 1}, bias}};
 }
 
 /// Makes a text repeat a few tokens, with options that the plan supports.
 void repeat_for_plan(Request& request, double bias) {
   request.options.no_repeat_ngram_size = 0, request.options.repetition_penalty = 1;
+  request.options.allowed_token_ids.clear();
   request.options.sequence_bias = {{{1}, bias}, {{2}, bias}, {{3}, bias}};
 }
 
