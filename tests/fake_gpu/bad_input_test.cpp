@@ -54,8 +54,8 @@ TEST_F(BadMachine, WithADriverOlderThanTheLibrary) {
 
 class SmallMemory : public FakeGpu {
  protected:
-  /// What linear_plan needs: states, inputs three times, outputs, and the library's workspace.
-  static constexpr size_t kPlanned = 12 * 4 + 3 * 256 + 256 + (size_t{32} << 20);
+  /// What linear_plan needs: states, inputs four times, outputs, and the library's workspace.
+  static constexpr size_t kPlanned = 12 * 4 + 4 * 256 + 256 + (size_t{32} << 20);
 };
 
 TEST_F(SmallMemory, PlannedAndFreeBytesAreNamedBeforeAnyIsTaken) {
