@@ -18,7 +18,7 @@
 namespace smelt::cuda {
 namespace {
 
-constexpr size_t kMostInFlight = 5;  // runs that the device may be behind: three wait with their inputs
+constexpr size_t kMostInFlight = 5;  // runs that have been started and have not ended
 
 void run_copy(const CopyLaunch& copy, Stream stream) {
   if (copy.bytes > 0)
