@@ -103,17 +103,22 @@ class ParametersOf {
       add_list(attention.workspace, lane_layout(attention, *tiles).elements * int64_t{tiles->lanes}, true);
   }
 
-  /// Adds the operands of a matmul, as its tensor maps address them.
+  /// Adds the operands of a matmul, as its template addresses them.
   void add(const GemmKernel& gemm) {
-    if (!gemm.is_staged()) add(gemm.a, gemm.m, gemm.k);
-    add(gemm.b, gemm.n, gemm.k);
+    if (!gemm.is_staged()) add(gemm, gemm.a, gemm.m, &GemmKernel::Batch::a_stride);
+    add(gemm, gemm.b, gemm.n, &GemmKernel::Batch::b_stride);
     if (gemm.few && gemm.few->bias >= 0) add_list(gemm.few->bias, gemm.n, false);
   }
-  void add(const GemmKernel::Operand& operand, const Dim& rows, const Dim& k) {
+  void add(const GemmKernel& gemm, const GemmKernel::Operand& operand, const Dim& rows,
+           Dim GemmKernel::Batch::* stride) {
     KernelAccess access;
     access.strides.resize(code_.axes.size());
-    code_.axes.push_back(operand.transposed ? k : rows), access.strides.push_back(operand.pitch);
-    code_.axes.push_back(operand.transposed ? rows : k), access.strides.push_back(1);
+    const auto along = [&](const Dim& extent, const Dim& step) {
+      code_.axes.push_back(extent), access.strides.push_back(step);
+    };
+    for (const GemmKernel::Batch& axis : gemm.batch) along(axis.extent, axis.*stride);
+    along(operand.transposed ? gemm.k : rows, operand.pitch);
+    along(operand.transposed ? rows : gemm.k, 1);
     note(operand.param, std::move(access), false);
   }
 

@@ -35,7 +35,7 @@ KernelCode describe_kernel(const Kernel& kernel) {
     code.shared_bytes = kernel.gemm->shared_bytes;
     code.most_blocks = kernel.gemm->most_blocks;
   }
-  if (kernel.gemm && !kernel.gemm->is_small_m()) {
+  if (kernel.gemm && kernel.gemm->is_wgmma()) {
     code.maps = kernel.gemm->is_byte_gemm() ? byte_gemm_maps(kernel) : gemm_maps(kernel);
     code.only_capability = kGemmCapability;
   }

@@ -143,7 +143,8 @@ class OptionWriter {
 };
 
 inline constexpr std::array<std::string_view, 3> kAttentionTemplateNames = {"mma", "wgmma", "measured"};
-inline constexpr std::array<std::string_view, 4> kGemmEpilogueNames = {"off", "measured", "only", "wide"};
+inline constexpr std::array<std::string_view, 6> kGemmEpilogueNames = {"off",  "measured", "only",
+                                                                       "wide", "mma",      "mma_wide"};
 
 /// Visits the fields of a Target, for passes whose options struct is a Target: its name, and its settings for
 /// code generation.

@@ -29,6 +29,7 @@ Target Target::gpu(int compute_capability, const DeviceModel& device) {
                 .launches = true,
                 .tf32 = true,
                 .wgmma = compute_capability == 90,  // of sm_90a alone: later ones have others
+                .mma_sync = compute_capability >= 80,
                 .bias_epilogue = true,
                 .attention_kernels = true};
   target.compute_capability = compute_capability;

@@ -23,8 +23,9 @@ enum class AttentionTemplates : uint8_t { mma, wgmma, measured };
 /// Policy for fusing an epilogue into the kernel of a matmul. It applies if a template supports the epilogue.
 /// `off`: never fuse. `measured`: make a fused kernel and separate ones; the runtime measures them and uses
 /// the faster variant. `only`: always fuse, with tiles that suit most shapes. `wide`: always fuse, with the
-/// widest tiles.
-enum class GemmEpilogues : uint8_t { off, measured, only, wide };
+/// widest tiles. `mma` and `mma_wide`: as `only` and `wide`, but with the template for sm_80 and later on
+/// every GPU.
+enum class GemmEpilogues : uint8_t { off, measured, only, wide, mma, mma_wide };
 
 /// Capabilities of a target that decide which code is made for it.
 struct Capabilities {
@@ -32,6 +33,7 @@ struct Capabilities {
   bool launches = false;    // the host launches kernels on a queue; a kernel has many threads
   bool tf32 = false;        // matmuls of f32 can round their operands to TF32 (10 bits of mantissa)
   bool wgmma = false;       // has the wgmma instructions of sm_90a
+  bool mma_sync = false;    // has cp.async and mma.sync.m16n8k16 (sm_80 and later)
   bool i8_weights = false;  // matmuls read i8 weights; if not, a convert node first converts them to floats
   bool bias_epilogue = false;   // the matmul library can add a bias to each row of the result
   bool odd_matmuls = false;     // matmuls are not slower if extents are no multiples of 8

@@ -6,7 +6,7 @@
 
 namespace smelt::device {
 
-extern const std::string_view kCopy, kRound;
+extern const std::string_view kCopy, kHalves, kRound, kSharedMemory;
 extern const std::string_view kByteGemmFunction, kByteGemmWidenTwo;
 extern const std::string_view kAttentionLaneRange, kAttentionTileRange;
 extern const std::string_view kAttentionDecodeBlock, kAttentionDecodeInstructions, kAttentionDecodeKeys,
@@ -18,9 +18,10 @@ extern const std::string_view kAttentionMmaElementGradient, kAttentionMmaElement
 extern const std::string_view kAttentionWgmmaBackward, kAttentionWgmmaBackwardTiles, kAttentionWgmmaForward,
     kAttentionWgmmaForwardTiles, kAttentionWgmmaGradients, kAttentionWgmmaMath, kAttentionWgmmaOrder,
     kAttentionWgmmaQueryGradient, kAttentionWgmmaTiles, kAttentionWgmmaWeights;
-extern const std::string_view kBatchedGemmKernel, kBatchedGemmPutPair;
-extern const std::string_view kGemmEpilogue, kGemmFunction, kGemmSizes, kGemmTiles;
+extern const std::string_view kGemmCopies, kGemmEpilogue, kGemmFunction, kGemmSizes, kGemmTiles;
 extern const std::string_view kInitializeDraws, kInitializeKernel, kInitializeStoreBf16, kInitializeStoreF32;
+extern const std::string_view kMmaGemmCopies, kMmaGemmFunction, kMmaGemmInstructions, kMmaGemmProducts,
+    kMmaGemmSizes, kMmaGemmStore;
 extern const std::string_view kPreludeFunctions, kPreludeMemory, kPreludeThreads;
 extern const std::string_view kRowsCluster, kRowsEntry, kRowsOneBlock;
 extern const std::string_view kSamplingBest, kSamplingBins, kSamplingKernel, kSamplingList, kSamplingRow,

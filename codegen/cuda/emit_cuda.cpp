@@ -14,6 +14,7 @@ namespace {
 
 std::string gemm_source(const Kernel& kernel) {
   if (kernel.gemm->is_small_m()) return emit_small_m(kernel);
+  if (kernel.gemm->mma) return emit_mma_gemm(kernel);
   return kernel.gemm->is_byte_gemm() ? emit_byte_gemm(kernel) : emit_gemm(kernel);
 }
 

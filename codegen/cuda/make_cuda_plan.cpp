@@ -19,9 +19,9 @@ namespace {
 CudaSource source_of(const Kernel& kernel, const std::vector<std::string>& sources) {
   const bool is_own = kernel.attention && kernel.attention->wgmma();
   return {emit_cuda(kernel, sources), kernel.name,
-          is_own                                      ? kWgmmaCapability
-          : kernel.gemm && !kernel.gemm->is_small_m() ? kGemmCapability
-                                                      : 0};
+          is_own                                   ? kWgmmaCapability
+          : kernel.gemm && kernel.gemm->is_wgmma() ? kGemmCapability
+                                                   : 0};
 }
 
 /// Kernels whose code spills get a lighter schedule and are compiled again.

@@ -19,8 +19,9 @@ std::string why_no_attention(const AttentionKernel& attention) {
 
 std::string why_no_template(const Kernel& kernel) {
   if (kernel.attention) return why_no_attention(*kernel.attention);
-  return kernel.gemm->is_small_m() ? "it is the small-M matmul template with mma.sync"
-                                   : "it is a matmul template with wgmma and TMA";
+  if (kernel.gemm->is_wgmma()) return "it is a matmul template with wgmma and TMA";
+  return kernel.gemm->mma ? "it is the matmul template with mma.sync"
+                          : "it is the small-M matmul template with mma.sync";
 }
 
 std::string why_no_code(const gpu::Launch& launch) {

@@ -36,6 +36,8 @@ class Collector {
   }
   void add(const GemmKernel& gemm) {
     for (const Dim& size : {gemm.m, gemm.n, gemm.k}) add(size);
+    if (gemm.mma) add(gemm.a.pitch), add(gemm.b.pitch);
+    for (const GemmKernel::Batch& axis : gemm.batch) add({axis.extent, axis.a_stride, axis.b_stride});
   }
   std::vector<Dim> dims;
 };

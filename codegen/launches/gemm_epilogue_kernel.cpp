@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "codegen/cuda/gemm/emit_gemm.h"
+#include "codegen/cuda/gemm/mma_gemm_text.h"
 #include "codegen/kernel_passes/kernel_indices.h"
 #include "codegen/launches/result_reader.h"
 #include "codegen/scheduling/schedule.h"
@@ -13,8 +15,10 @@ namespace {
 
 using Kind = Instruction::Kind;
 
-constexpr int64_t kMapBytes = 16;  // that divide begins and pitches of what TMA reads
-constexpr int64_t kMostSums = 8;   // of columns: a block's shared memory holds them beside six stages
+constexpr int64_t kPieceBytes = 16;  // that divide begins and pitches of what TMA or cp.async reads
+constexpr int64_t kMostSize = int64_t{1} << 30;   // of k: the template for sm_80 counts in 32 bits
+constexpr int64_t kMostPitch = int64_t{1} << 23;  // of its operands: 256 pitches are counted in 32 bits
+constexpr int64_t kMostSums = 8;  // of columns: a block's shared memory holds them beside six stages
 
 /// The matmul with contiguous rows of the result; a result with contiguous columns is transposed.
 struct Product {
@@ -22,11 +26,16 @@ struct Product {
   Dim m, n, k, pitch;  // of the result's rows
 };
 
+/// Returns whether the template computes this kind of matmul: that for sm_90a scales nothing and rounds the
+/// product.
+bool is_supported(const GemmStep& gemm, const GemmEpilogueTiles& tiles) {
+  const bool halves = gemm.dtype == DType::bf16 || gemm.dtype == DType::f16;
+  const bool plain = gemm.alpha == 1 && gemm.result_dtype == gemm.dtype;
+  const bool scaled = gemm.result_dtype == gemm.dtype || gemm.result_dtype == DType::f32;
+  return halves && gemm.batch.empty() && gemm.beta == 0 && !gemm.bias && (tiles.mma ? scaled : plain);
+}
+
 std::optional<Product> product_of(const GemmStep& gemm) {
-  if (!gemm.batch.empty() || gemm.alpha != 1 || gemm.beta != 0 || gemm.bias ||
-      gemm.dtype != gemm.result_dtype)
-    return std::nullopt;
-  if (gemm.dtype != DType::bf16 && gemm.dtype != DType::f16) return std::nullopt;
   if (gemm.c.column_stride.is_one())
     return Product{gemm.a, gemm.b, gemm.m, gemm.n, gemm.k, gemm.c.row_stride};
   if (!gemm.c.row_stride.is_one()) return std::nullopt;
@@ -36,15 +45,20 @@ std::optional<Product> product_of(const GemmStep& gemm) {
   return Product{turned(gemm.b), turned(gemm.a), gemm.n, gemm.m, gemm.k, gemm.c.column_stride};
 }
 
-/// Returns the operand; nothing where TMA cannot read it. `rows` is the stride along m or n.
+/// Returns the operand; nothing where the template cannot read it. `rows` is the stride along m or n.
 std::optional<GemmKernel::Operand> operand_of(const BufferRef& base, const Dim& rows, const Dim& k,
                                               DType dtype) {
-  const int64_t unit = kMapBytes / size_of(dtype);
+  const int64_t unit = kPieceBytes / size_of(dtype);
   GemmKernel::Operand operand{.transposed = !k.is_one(), .pitch = k.is_one() ? rows : k};
   if (operand.transposed && !rows.is_one()) return std::nullopt;
   if (operand.pitch.is_zero() || !is_multiple(operand.pitch, unit) || !is_multiple(base.offset, unit))
     return std::nullopt;
   return operand;
+}
+
+/// Returns whether the template for sm_80 and later counts the operand's elements in 32 bits.
+bool is_countable(const GemmKernel::Operand& operand, const Dim& k, const Symbols& symbols) {
+  return symbols.upper(operand.pitch) < kMostPitch && symbols.upper(k) < kMostSize;
 }
 
 /// The copy engine takes no matrix without elements, and consumers wait for at least one of its copies.
@@ -54,8 +68,8 @@ bool has_extents(const Product& product, const Symbols& symbols) {
 }
 
 /// A row of partial sums for each row of tiles.
-bool takes_sums(const Program& program, const Kernel& kernel, const Product& product, const GemmTiles& tiles,
-                int64_t splits) {
+bool takes_sums(const Program& program, const Kernel& kernel, const Product& product,
+                const GemmEpilogueTiles& tiles, int64_t splits) {
   const auto sums =
       llvm::count_if(kernel.instructions, [](const Instruction& x) { return x.kind == Kind::accumulate; });
   if (sums > kMostSums) return false;
@@ -67,50 +81,92 @@ bool takes_sums(const Program& program, const Kernel& kernel, const Product& pro
                                x.access.strides.begin(), x.access.strides.end() - 1,
                                [](const Dim& stride) { return stride.is_zero(); });
     const KernelParam& param = kernel.params[static_cast<size_t>(x.access.param)];
-    if (!is_column || param.partial_elements != product.n || tiles.sharing != 1) return false;
+    if (!is_column || param.partial_elements != product.n || tiles.wgmma.sharing != 1) return false;
     if (program.symbols.upper(ceil_div(product.m, tiles.rows())) > splits) return false;
   }
   return true;
 }
 
-std::optional<GemmEpilogue> body_of(const Program& program, const Product& product, const GemmStep& gemm,
-                                    const KernelStep& reader, const GemmTiles& tiles, bool kept,
-                                    int64_t splits) {
-  ResultReader body(program, reader, {gemm.c.base, product.m, product.n, product.pitch, gemm.dtype});
-  if (!body.has_form(false) || !has_extents(product, program.symbols) || !body.walks_result() ||
-      !body.hand_result() || !takes_sums(program, body.kernel, product, tiles, splits))
-    return std::nullopt;
-  if (kept) body.store_result();
-  body.drop_result();
+/// Returns whether a block's shared memory holds the stages, and the column sums of the epilogue.
+bool has_memory(const Kernel& kernel, const GemmEpilogueTiles& tiles, const DeviceModel& device) {
+  const int sums = static_cast<int>(gemm_sums(kernel).size());
+  return !tiles.mma || mma_shared_bytes(*tiles.mma, sums) <= device.block_shared_bytes;
+}
+
+/// Returns the matmul without its operands' parameters; nothing where the template cannot read an operand.
+std::optional<GemmKernel> kernel_of(const GemmStep& gemm, const Product& product,
+                                    const GemmEpilogueTiles& tiles, const Symbols& symbols) {
   const auto a = operand_of(product.a.base, product.a.row_stride, product.a.column_stride, gemm.dtype);
   const auto b = operand_of(product.b.base, product.b.column_stride, product.b.row_stride, gemm.dtype);
   if (!a || !b) return std::nullopt;
-  GemmKernel made{.a = *a, .b = *b, .m = product.m, .n = product.n, .k = product.k, .tiles = tiles};
-  made.a.param = body.add_operand("a", gemm.dtype, product.a.base);
-  made.b.param = body.add_operand("b", gemm.dtype, product.b.base);
-  body.kernel.gemm = std::move(made);
-  body.align_params();
-  body.kernel.name = "gemm_" + body.kernel.name;
-  return GemmEpilogue{std::move(body.kernel), std::move(body.arguments)};
+  if (tiles.mma && !(is_countable(*a, product.k, symbols) && is_countable(*b, product.k, symbols)))
+    return std::nullopt;
+  return GemmKernel{.a = *a,
+                    .b = *b,
+                    .m = product.m,
+                    .n = product.n,
+                    .k = product.k,
+                    .tiles = tiles.wgmma,
+                    .mma = tiles.mma,
+                    .alpha = gemm.alpha,
+                    .rounded = gemm.result_dtype == gemm.dtype};
+}
+
+std::vector<GemmEpilogueTiles> wgmma_tiles() {
+  return {{"one kernel, tiles of 128 by 128 in turns",
+           {.row_tiles = 2, .columns = 128, .sharing = 1, .cluster = 2, .stages = 6}},
+          {"one kernel, tiles of 128 by 256",
+           {.row_tiles = 1, .columns = 256, .sharing = 2, .cluster = 2, .stages = 4}}};
+}
+
+std::vector<GemmEpilogueTiles> mma_tiles() {
+  return {{.name = "one kernel, mma tiles of 128 by 128",
+           .mma = {{.rows = 128,
+                    .columns = 128,
+                    .depth = 32,
+                    .stages = 4,
+                    .warp_rows = 64,
+                    .warp_columns = 32,
+                    .blocks = 2}}},
+          {.name = "one kernel, mma tiles of 128 by 256",
+           .mma = {{.rows = 128,
+                    .columns = 256,
+                    .depth = 32,
+                    .stages = 3,
+                    .warp_rows = 64,
+                    .warp_columns = 64,
+                    .blocks = 1}}}};
 }
 
 }  // namespace
 
-const std::vector<GemmEpilogueTiles>& gemm_epilogue_tiles() {
-  static const std::vector<GemmEpilogueTiles> kTiles = {
-      {"one kernel, tiles of 128 by 128 in turns",
-       {.row_tiles = 2, .columns = 128, .sharing = 1, .cluster = 2, .stages = 6}},
-      {"one kernel, tiles of 128 by 256",
-       {.row_tiles = 1, .columns = 256, .sharing = 2, .cluster = 2, .stages = 4}}};
-  return kTiles;
+std::vector<GemmEpilogueTiles> gemm_epilogue_tiles(const Target& target) {
+  const bool forced =
+      target.gemm_epilogues == GemmEpilogues::mma || target.gemm_epilogues == GemmEpilogues::mma_wide;
+  if (target.can.wgmma && !forced) return wgmma_tiles();
+  return target.can.mma_sync ? mma_tiles() : std::vector<GemmEpilogueTiles>();
 }
 
 std::optional<GemmEpilogue> gemm_epilogue(const Program& program, const GemmStep& gemm,
-                                          const KernelStep& reader, const GemmTiles& tiles, bool kept,
+                                          const KernelStep& reader, const GemmEpilogueTiles& tiles, bool kept,
                                           const Target& target) {
-  const auto product = product_of(gemm);
+  const auto product = is_supported(gemm, tiles) ? product_of(gemm) : std::nullopt;
   if (!product) return std::nullopt;
-  return body_of(program, *product, gemm, reader, tiles, kept, partial_splits(target));
+  ResultReader body(program, reader,
+                    {gemm.c.base, product->m, product->n, product->pitch, gemm.result_dtype});
+  if (!body.has_form(false) || !has_extents(*product, program.symbols) || !body.walks_result() ||
+      !body.hand_result() || !takes_sums(program, body.kernel, *product, tiles, partial_splits(target)) ||
+      !has_memory(body.kernel, tiles, target.device))
+    return std::nullopt;
+  if (kept) body.store_result();
+  body.drop_result();
+  body.kernel.gemm = kernel_of(gemm, *product, tiles, program.symbols);
+  if (!body.kernel.gemm) return std::nullopt;
+  body.kernel.gemm->a.param = body.add_operand("a", gemm.dtype, product->a.base);
+  body.kernel.gemm->b.param = body.add_operand("b", gemm.dtype, product->b.base);
+  body.align_params();
+  body.kernel.name = "gemm_" + body.kernel.name;
+  return GemmEpilogue{std::move(body.kernel), std::move(body.arguments)};
 }
 
 }  // namespace smelt

@@ -11,13 +11,16 @@
 
 namespace smelt {
 
-/// Tiles of the template, and the name that the variant with these tiles has in reports.
+/// Tiles of a template, and the name that the variant with these tiles has in reports.
 struct GemmEpilogueTiles {
   std::string name;
-  GemmTiles tiles;
+  GemmTiles wgmma = {};                                        // of the template for sm_90a
+  std::optional<MmaTiles> mma = {};                            // set: of the template for sm_80 and later
+  int rows() const { return mma ? mma->rows : wgmma.rows(); }  // of a tile
 };
-/// Returns all tiles, in the order of preference.
-const std::vector<GemmEpilogueTiles>& gemm_epilogue_tiles();
+/// Returns all tiles of the template for the target, in the order of preference. Returns none if no template
+/// supports the target.
+std::vector<GemmEpilogueTiles> gemm_epilogue_tiles(const Target& target);
 
 /// A fused kernel and the arguments of its step.
 struct GemmEpilogue {
@@ -29,7 +32,7 @@ struct GemmEpilogue {
 /// `reader`, the kernel that reads the matmul's result. `kept`: the fused kernel also stores the matmul's
 /// result.
 std::optional<GemmEpilogue> gemm_epilogue(const Program& program, const GemmStep& gemm,
-                                          const KernelStep& reader, const GemmTiles& tiles, bool kept,
+                                          const KernelStep& reader, const GemmEpilogueTiles& tiles, bool kept,
                                           const Target& target);
 
 }  // namespace smelt

@@ -30,7 +30,7 @@ struct Way {
 class EntryBodies {
  public:
   EntryBodies(Program& program, PlanEntry& entry, const Target& target)
-      : program_(program), entry_(entry), target_(target) {}
+      : program_(program), entry_(entry), target_(target), tiles_(gemm_epilogue_tiles(target)) {}
 
   bool run() {
     bool changed = false;
@@ -48,21 +48,22 @@ class EntryBodies {
     const bool kept = is_seen_elsewhere({gemm, *kernel});
     if (!keeps_what_is_read({gemm, *kernel})) return false;
     std::vector<Way> ways;
-    for (const GemmEpilogueTiles& tiles : gemm_epilogue_tiles())
-      if (auto body = body_of({gemm, *kernel}, tiles.tiles, kept))
-        ways.push_back({tiles.name, std::move(*body)});
+    for (const GemmEpilogueTiles& tiles : tiles_)
+      if (auto body = body_of({gemm, *kernel}, tiles, kept)) ways.push_back({tiles.name, std::move(*body)});
     if (ways.empty()) return false;
     const auto at = bring_together({gemm, *kernel});
     if (!at) return false;
     if (is_measured())
       choose(*at, std::move(ways), kept);
     else
-      replace(*at, std::move(target_.gemm_epilogues == GemmEpilogues::wide ? ways.back() : ways.front()),
-              kept);
+      replace(*at, std::move(is_wide() ? ways.back() : ways.front()), kept);
     return true;
   }
 
   bool is_measured() const { return target_.gemm_epilogues == GemmEpilogues::measured; }
+  bool is_wide() const {
+    return target_.gemm_epilogues == GemmEpilogues::wide || target_.gemm_epilogues == GemmEpilogues::mma_wide;
+  }
 
   /// The next step that reads or writes the result, if it is a kernel that reads it.
   std::optional<size_t> reader_of(size_t at) {
@@ -103,7 +104,7 @@ class EntryBodies {
     return false;
   }
 
-  std::optional<GemmEpilogue> body_of(const Pair& pair, const GemmTiles& tiles, bool kept) {
+  std::optional<GemmEpilogue> body_of(const Pair& pair, const GemmEpilogueTiles& tiles, bool kept) {
     return gemm_epilogue(program_, std::get<GemmStep>(steps()[pair.gemm].what),
                          std::get<KernelStep>(steps()[pair.kernel].what), tiles, kept, target_);
   }
@@ -208,12 +209,13 @@ class EntryBodies {
   Program& program_;
   PlanEntry& entry_;
   const Target& target_;
+  const std::vector<GemmEpilogueTiles> tiles_;
 };
 
 }  // namespace
 
 bool offer_gemm_epilogues(Program& program, const Target& target) {
-  if (!target.can.wgmma || target.gemm_epilogues == GemmEpilogues::off) return false;
+  if (target.gemm_epilogues == GemmEpilogues::off) return false;
   bool changed = false;
   for (PlanEntry& entry : program.entries) changed |= EntryBodies(program, entry, target).run();
   return changed;

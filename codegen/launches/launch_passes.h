@@ -73,9 +73,9 @@ bool drop_alternatives(Program& program, const std::vector<bool>& heavy);
 bool fuse_small_m(Program& program, const Target& target);
 
 // ---- gemm_epilogues.cpp
-// Epilogue fusion for sm_90a: a matmul and the kernel that reads its result element by element become one
-// kernel. The fused kernel is a template (codegen/cuda/gemm/), whose epilogue has the instructions of the
-// second kernel. The pass makes a choice: its first variant is the two separate steps, and each other variant
+// Epilogue fusion: a matmul and the kernel that reads its result element by element become one kernel. The
+// fused kernel is a template (codegen/cuda/gemm/; one for sm_90a, and one for all GPUs from sm_80 on), whose
+// epilogue has the instructions of the second kernel. The pass makes a choice: its first variant is the two separate steps, and each other variant
 // is the fused kernel with another size of tiles. The executor measures the variants and uses the fastest. If
 // Target::gemm_epilogues fixes the size of the tiles, there is no choice, and the fused kernel replaces the
 // two steps.

@@ -5,6 +5,7 @@
 #include "codegen/cuda/byte_gemm/byte_gemm_text.h"
 #include "codegen/cuda/gemm/emit_gemm.h"
 #include "codegen/cuda/gemm/gemm_text.h"
+#include "codegen/cuda/gemm/mma_gemm_text.h"
 #include "codegen/cuda/small_m/emit_small_m.h"
 #include "codegen/cuda/small_m/small_m_text.h"
 #include "codegen/kernel_passes/kernel_indices.h"
@@ -77,11 +78,18 @@ void schedule_large(Kernel& kernel, const Symbols& symbols, const Target& target
   GemmKernel& gemm = *kernel.gemm;
   Schedule& s = kernel.schedule;
   s.vector_width = kGemmVector, s.team = 1, s.vectors = 1;
-  s.threads = gemm_threads();
-  s.splits = gemm_sums(kernel).empty() ? 0 : partial_splits(target);
+  const int sums = static_cast<int>(gemm_sums(kernel).size());
+  s.splits = sums == 0 ? 0 : partial_splits(target);
   s.index32 = has_32_bit_indices(kernel, symbols);
-  gemm.most_blocks = target.device.multiprocessors / gemm.tiles.cluster * gemm.tiles.cluster;
-  gemm.shared_bytes = gemm_shared_bytes(gemm.tiles, static_cast<int>(gemm_sums(kernel).size()));
+  if (gemm.mma) {
+    s.threads = gemm.mma->threads();
+    gemm.most_blocks = gemm.mma->one_tile() ? 0 : target.device.multiprocessors * gemm.mma->blocks;
+    gemm.shared_bytes = mma_shared_bytes(*gemm.mma, sums);
+  } else {
+    s.threads = gemm_threads();
+    gemm.most_blocks = target.device.multiprocessors / gemm.tiles.cluster * gemm.tiles.cluster;
+    gemm.shared_bytes = gemm_shared_bytes(gemm.tiles, sums);
+  }
 }
 
 }  // namespace

@@ -87,11 +87,16 @@ class FootprintOf {
   }
 
   void add(const GemmKernel& gemm, const KernelStep& step) {
-    for (const auto& [operand, rows] : {std::pair(&gemm.a, &gemm.m), std::pair(&gemm.b, &gemm.n)}) {
-      if (operand->param < 0) continue;
-      const Dim &outer = operand->transposed ? gemm.k : *rows, &inner = operand->transposed ? *rows : gemm.k;
-      add(step.arguments[static_cast<size_t>(operand->param)], {{outer, operand->pitch}, {inner}}, false);
-    }
+    add(gemm, gemm.a, gemm.m, &GemmKernel::Batch::a_stride, step);
+    add(gemm, gemm.b, gemm.n, &GemmKernel::Batch::b_stride, step);
+  }
+  void add(const GemmKernel& gemm, const GemmKernel::Operand& operand, const Dim& rows,
+           Dim GemmKernel::Batch::* stride, const KernelStep& step) {
+    if (operand.param < 0) return;
+    const Dim &outer = operand.transposed ? gemm.k : rows, &inner = operand.transposed ? rows : gemm.k;
+    std::vector<Walk> walks = {{outer, operand.pitch}, {inner}};
+    for (const GemmKernel::Batch& axis : gemm.batch) walks.push_back({axis.extent, axis.*stride});
+    add(step.arguments[static_cast<size_t>(operand.param)], walks, false);
   }
 
   /// From the place on, as far as the strides reach at the bounds.

@@ -14,12 +14,21 @@ void visit_gemm_fields(const Visit& visit) {
   visit("n", &GemmKernel::n);
   visit("k", &GemmKernel::k);
   visit("tiles", &GemmKernel::tiles);
+  visit("mma", &GemmKernel::mma);
+  visit("batch", &GemmKernel::batch);
+  visit("alpha", &GemmKernel::alpha);
+  visit("rounded", &GemmKernel::rounded);
   visit("few", &GemmKernel::few);
   visit("most_blocks", &GemmKernel::most_blocks);
   visit("shared_bytes", &GemmKernel::shared_bytes);
 }
 
-/// Calls visit(number) for each number of the tiles, in the order in which they are printed as a list.
+/// Call visit(number) for each number of the tiles, in the order in which they are printed as a list.
+template <typename Tiles, typename Visit>
+void visit_mma_tiles(Tiles& tiles, const Visit& visit) {
+  visit(tiles.rows), visit(tiles.columns), visit(tiles.depth), visit(tiles.stages), visit(tiles.warp_rows),
+      visit(tiles.warp_columns), visit(tiles.blocks);
+}
 template <typename Tiles, typename Visit>
 void visit_gemm_tiles(Tiles& tiles, const Visit& visit) {
   visit(tiles.row_tiles), visit(tiles.columns), visit(tiles.sharing), visit(tiles.cluster),

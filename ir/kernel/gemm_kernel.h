@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "runtime/base/dim.h"
 #include "runtime/base/dtype.h"
@@ -21,6 +22,20 @@ struct GemmTiles {
   int stages = 6;     // of the ring buffer of operands in shared memory, each of 64 elements along k
   int rows() const { return 64 * row_tiles * sharing; }  // of a tile
   bool operator==(const GemmTiles&) const = default;
+};
+
+/// Tiles of the template for sm_80 and later (codegen/cuda/gemm/mma_gemm_text.h).
+struct MmaTiles {
+  int rows = 128, columns = 128;          // of a tile, which a block computes
+  int depth = 32;                         // elements along k of a stage of the ring buffer in shared memory
+  int stages = 4;                         // of the ring buffer
+  int warp_rows = 64, warp_columns = 32;  // of the part of a tile that one warp computes
+  int blocks = 2;                         // blocks that a multiprocessor runs concurrently
+  int threads() const { return 32 * (rows / warp_rows) * (columns / warp_columns); }  // of a block
+  /// Returns whether a block computes one tile. Then the multiprocessor's other blocks run during its
+  /// epilogue; otherwise, it copies operands of its next tile.
+  bool one_tile() const { return blocks > 1; }
+  bool operator==(const MmaTiles&) const = default;
 };
 
 /// Tiles of the two templates that read weights once. One is for small-M GEMM, with few rows of A, all of
@@ -41,7 +56,7 @@ struct SmallMTiles {
   bool operator==(const SmallMTiles&) const = default;
 };
 
-/// The product of A [m,k] and B [k,n].
+/// The product alpha * A B of A [m,k] and B [k,n], or one product for each index of the axes in `batch`.
 struct GemmKernel {
   struct Operand {
     int param = -1;           // index into Kernel::params
@@ -49,9 +64,18 @@ struct GemmKernel {
     Dim pitch;                // elements from the begin of one contiguous line to the begin of the next
     bool operator==(const Operand&) const = default;
   };
+  /// An axis of a batch. The kernel's axes are these, the rows of one product, and its columns.
+  struct Batch {
+    Dim extent, a_stride, b_stride;  // strides: elements from one product's operand to the next one's
+    bool operator==(const Batch&) const = default;
+  };
   Operand a, b;
   Dim m, n, k;
   GemmTiles tiles = {};
+  std::optional<MmaTiles> mma = {};  // set: the template for sm_80 and later, with these tiles
+  std::vector<Batch> batch = {};     // only if `mma` is set, as the next two
+  double alpha = 1;
+  bool rounded = true;  // the product is rounded to the type of A and B before the epilogue; false: it is f32
   std::optional<SmallMTiles> few = {};  // set: one of the templates that use these tiles instead of `tiles`
 
   /// Returns whether a prologue kernel (Kernel::before) computes A in shared memory. A is then the last
@@ -60,11 +84,19 @@ struct GemmKernel {
   bool is_small_m() const { return few && few->splits == 0; }
   /// Returns whether the kernel multiplies weights that are bytes by any number of rows.
   bool is_byte_gemm() const { return few && few->splits > 0; }
+  /// Returns whether the kernel's template has wgmma and TMA, which only sm_90a has.
+  bool is_wgmma() const { return !mma && !is_small_m(); }
 
   // Chosen by `schedule`.
-  int most_blocks = 0;       // largest number of blocks of the grid: those that the GPU runs concurrently
+  int most_blocks =
+      0;  // largest number of blocks of the grid: those that the GPU runs concurrently; 0: no limit
   int64_t shared_bytes = 0;  // dynamic shared memory per block
 
+  /// Returns the number of rows of the product of which a lane passes elements to the epilogue at a time.
+  /// Requires: the template is that for sm_90a or that for sm_80 and later.
+  int lane_rows() const { return mma ? 2 : 2 * tiles.row_tiles; }
+  /// Returns the number of products: the product of the extents of the batch.
+  Dim products() const;
   /// Returns the number of blocks if each computes one tile: the number of tiles, rounded up to whole
   /// clusters.
   Dim blocks() const;

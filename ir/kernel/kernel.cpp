@@ -45,7 +45,14 @@ Dim AttentionKernel::blocks() const {
   return kept * ceil_div(queries, mma.rows()) * ceil_div(keys, mma.columns);
 }
 
+Dim GemmKernel::products() const {
+  Dim products = 1;
+  for (const Batch& axis : batch) products *= axis.extent;
+  return products;
+}
+
 Dim GemmKernel::blocks() const {
+  if (mma) return products() * ceil_div(m, mma->rows) * ceil_div(n, mma->columns);
   if (is_small_m()) return ceil_div(n, few->weights);
   if (few) {
     const int64_t columns = int64_t{few->weights / few->parts} * few->together;

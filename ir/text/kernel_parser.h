@@ -93,8 +93,21 @@ class KernelParser : public TextParser, private KernelParts {
   void read(TemplateTiles& tiles);
   template <typename T>
   void read(std::vector<T>& items);
+  /// Parses a list such as [2, 128] into the integers that visit(next) passes to `next`.
+  template <typename Visit>
+  void read_list(const Visit& visit) {
+    lexer.expect("[");
+    bool first = true;
+    visit([&](int& number) {
+      if (!std::exchange(first, false)) lexer.expect(",");
+      number = small_integer();
+    });
+    lexer.expect("]");
+  }
   void read(GemmKernel::Operand& operand);
   void read(GemmTiles& tiles);
+  void read(std::optional<MmaTiles>& tiles);
+  void read(GemmKernel::Batch& axis);
   void read(std::optional<SmallMTiles>& few);
   void attention();
   void gemm();

@@ -210,6 +210,14 @@ class KernelPrinter {
     visit_gemm_tiles(tiles, [&](int number) { numbers.push_back(number); });
     return fmt::format("[{}]", fmt::join(numbers, ", "));
   }
+  static std::string field(const std::optional<MmaTiles>& tiles) {
+    std::vector<int> numbers;
+    visit_mma_tiles(*tiles, [&](int number) { numbers.push_back(number); });
+    return fmt::format("[{}]", fmt::join(numbers, ", "));
+  }
+  static std::string field(const GemmKernel::Batch& axis) {
+    return fmt::format("[{}, {}, {}]", axis.extent.str(), axis.a_stride.str(), axis.b_stride.str());
+  }
   static std::string field(const std::optional<SmallMTiles>& few) {
     return fmt::format("[{}, {}, {}, {}, {}, {}{}]", few->rows, few->weights, few->depth, few->parts,
                        few->bias, smelt::name(few->result_dtype),

@@ -87,12 +87,17 @@ void KernelParser::read(GemmKernel::Operand& operand) {
 }
 
 void KernelParser::read(GemmTiles& tiles) {
+  read_list([&](const auto& next) { visit_gemm_tiles(tiles, next); });
+}
+
+void KernelParser::read(std::optional<MmaTiles>& tiles) {
+  read_list([&](const auto& next) { visit_mma_tiles(tiles.emplace(), next); });
+}
+
+void KernelParser::read(GemmKernel::Batch& axis) {
   lexer.expect("[");
-  bool first = true;
-  visit_gemm_tiles(tiles, [&](int& number) {
-    if (!std::exchange(first, false)) lexer.expect(",");
-    number = small_integer();
-  });
+  axis.extent = dim();
+  for (Dim* stride : {&axis.a_stride, &axis.b_stride}) lexer.expect(","), *stride = dim();
   lexer.expect("]");
 }
 
@@ -114,6 +119,10 @@ void KernelParser::gemm() {
   const bool has_a = is_param(made.a.param) || (made.few && made.is_staged());
   const bool has_bias = !made.few || made.few->bias < 0 || is_param(made.few->bias);
   if (!has_a || !is_param(made.b.param) || !has_bias) lexer.expected("numbers of the kernel's parameters");
+  if (made.mma)
+    visit_mma_tiles(*made.mma, [&](int number) {
+      if (number <= 0) lexer.expected("tiles of at least one element");
+    });
   if (made.is_byte_gemm() && !(made.n.is_constant() && made.few->rows > 0 && made.few->parts > 0 &&
                                made.few->weights >= made.few->parts && made.few->together > 0))
     lexer.expected("a constant n, and tiles of at least one row and one column of each part");

@@ -55,6 +55,14 @@ inline CompileOptions options_of(uint64_t seed) {
   return options;
 }
 
+/// Returns options that take the template for sm_80 and later.
+inline CompileOptions mma_options_of(uint64_t seed) {
+  CompileOptions options = options_of(seed);
+  const bool wide = options.gemm_epilogues == GemmEpilogues::wide;
+  options.gemm_epilogues = wide ? GemmEpilogues::mma_wide : GemmEpilogues::mma;
+  return options;
+}
+
 inline bool has_template(const KernelCode& kernel) { return kernel.name.find("gemm_") != std::string::npos; }
 
 }  // namespace smelt::gemm_epilogues

@@ -13,10 +13,10 @@ bool wgmma_takes(int head_size, const AttentionHooks& hooks) {
 
 std::string wgmma_prelude(const WgmmaAttention& attention, std::string_view constants) {
   return fmt::format(
-      "#define HALF_TYPE \"{}\"\n{}{}{}{}constexpr int kOps = kDraws > 0 ? kDraws : 1;\n{}{}{}",
-      half_text(attention.dtype), hooks_text(attention.hooks), device::kWgmmaTypes,
-      device::kAttentionWgmmaMath, constants, device::kWgmmaBarriers, device::kWgmmaProducts,
-      device::kAttentionWgmmaTiles);
+      "#define HALF_TYPE \"{}\"\n{}{}{}{}{}constexpr int kOps = kDraws > 0 ? kDraws : 1;\n{}{}{}{}",
+      half_text(attention.dtype), hooks_text(attention.hooks), device::kHalves, device::kWgmmaTypes,
+      device::kAttentionWgmmaMath, constants, device::kSharedMemory, device::kWgmmaBarriers,
+      device::kWgmmaProducts, device::kAttentionWgmmaTiles);
 }
 
 }  // namespace smelt

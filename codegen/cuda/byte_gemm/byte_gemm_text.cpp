@@ -84,10 +84,11 @@ std::string byte_gemm_prelude(DType dtype, const SmallMTiles& tiles) {
   return fmt::format(
       "#define ROWS {}\n#define COLUMNS {}\n#define PARTS {}\n#define TILES {}\n#define SPLITS {}\n"
       "#define STAGES {}\n#define ROW_STAGES {}\n"
-      "#define HALF_TYPE \"{}\"\n#define WIDEN_TWO widen_two_{}\n{}{}{}{}{}{}",
+      "#define HALF_TYPE \"{}\"\n#define WIDEN_TWO widen_two_{}\n{}{}{}{}{}{}{}{}",
       tiles.rows, tiles.weights / tiles.parts, tiles.parts, tiles.together, tiles.splits, tiles.depth,
-      kRowStages, half_text(dtype), cuda_memory_type(dtype), device::kWgmmaTypes, device::kWgmmaBarriers,
-      device::kWgmmaProducts, device::kWgmmaCopies, device::kByteGemmWidenTwo,
+      kRowStages, half_text(dtype), cuda_memory_type(dtype), device::kHalves, device::kWgmmaTypes,
+      device::kSharedMemory, device::kWgmmaBarriers, device::kWgmmaProducts, device::kWgmmaCopies,
+      device::kByteGemmWidenTwo,
       wgmma_functions({.name = "tile", .columns = tiles.rows, .a_in_registers = true}, dtype));
 }
 

@@ -14,13 +14,19 @@ namespace smelt {
 /// Compute capability of the only GPUs that can run this text, which uses instructions of sm_90a.
 inline constexpr int kGemmCapability = 90;
 
-/// Returns the text of the kernel. Requires: `kernel` has a `gemm` and a schedule.
+/// Returns the text of the kernel. Requires: `kernel` has a schedule and a `gemm` without `mma`.
 std::string emit_gemm(const Kernel& kernel);
 /// Returns the tensor maps of A and B.
 std::vector<TensorMap> gemm_maps(const Kernel& kernel);
 
+// ---- emit_mma_gemm.cpp
+// The text of a matmul kernel for sm_80 and later.
+
+/// Returns the text of the kernel. Requires: `kernel` has a schedule and a `gemm` with `mma`.
+std::string emit_mma_gemm(const Kernel& kernel);
+
 // ---- print_gemm_epilogue.cpp
-// The epilogue of a matmul: the types and functions that the template of the matmul uses (gemm_text.h).
+// The epilogue of a matmul: the types and functions that the templates of matmuls use (gemm_text.h).
 
 /// Number of adjacent columns of a row that a lane passes to the epilogue at a time.
 inline constexpr int kGemmVector = 8;

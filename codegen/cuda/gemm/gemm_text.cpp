@@ -23,9 +23,10 @@ std::string gemm_prelude(const WgmmaGemm& gemm) {
       "constexpr bool kATransposed = {}, kBTransposed = {};\n",
       t.row_tiles, t.columns, t.sharing, t.cluster, t.stages, gemm.sums, gemm_threads(), gemm.a_transposed,
       gemm.b_transposed);
-  return fmt::format("#define HALF_TYPE \"{}\"\n{}{}{}{}{}{}{}{}", half_text(gemm.dtype), device::kWgmmaTypes,
-                     constants, device::kGemmSizes, device::kWgmmaBarriers, device::kWgmmaProducts,
-                     device::kWgmmaCopies, device::kGemmTiles,
+  return fmt::format("#define HALF_TYPE \"{}\"\n{}{}{}{}{}{}{}{}{}{}{}", half_text(gemm.dtype),
+                     device::kHalves, device::kWgmmaTypes, constants, device::kGemmSizes,
+                     device::kSharedMemory, device::kWgmmaBarriers, device::kWgmmaProducts,
+                     device::kWgmmaCopies, device::kGemmCopies, device::kGemmTiles,
                      wgmma_functions({.name = "tile",
                                       .columns = t.columns,
                                       .a_transposed = gemm.a_transposed,

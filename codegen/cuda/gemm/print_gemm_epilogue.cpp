@@ -73,7 +73,7 @@ class GemmEpiloguePrinter {
     context.out.where(context.column() >= columns(), [&] { context.out.leave(); });
     for (const int id : early_)
       if (!moves_along_rows(id)) load_early(context, addresses, id, early_loads(id, ".columns"));
-    const gpu::Expr k = context.out.open_unrolled("k", kernel_.gemm->tiles.row_tiles * 2);
+    const gpu::Expr k = context.out.open_unrolled("k", kernel_.gemm->lane_rows());
     open_row(context, k);
     for (const int id : early_)
       if (moves_along_rows(id)) load_early(context, addresses, id, gpu::element(early_loads(id, ""), k));
@@ -122,7 +122,7 @@ class GemmEpiloguePrinter {
     set_column(context);
     for (const int id : sums_)
       context.out.declare_array(gpu::Scalar::real, fmt::format("sum{}", id), {1, kGemmVector}, true);
-    const gpu::Expr k = context.out.open_unrolled("k", kernel_.gemm->tiles.row_tiles * 2);
+    const gpu::Expr k = context.out.open_unrolled("k", kernel_.gemm->lane_rows());
     const gpu::Expr handed = context.out.declare_array(gpu::Scalar::real, "handed", {kGemmVector});
     context.out.call("take", {k, handed});
     open_row(context, k);

@@ -90,9 +90,9 @@ TEST(GemmEpilogues, TakeTheStepsPlaceWhereNothingIsMeasured) {
   EXPECT_EQ(offered({}, GemmEpilogues::only), "gemm_body");
   EXPECT_EQ(offered({}, GemmEpilogues::off), kNone);
   Program program = program_of({});
-  Target other = parse_target("sm_80");  // which has no wgmma
-  other.gemm_epilogues = GemmEpilogues::only;
-  EXPECT_FALSE(offer_gemm_epilogues(program, other));
+  Target cpu;  // which has no template
+  cpu.gemm_epilogues = GemmEpilogues::only;
+  EXPECT_FALSE(offer_gemm_epilogues(program, cpu));
 }
 
 TEST(GemmEpilogues, KeepWhatAnAlternativeReads) {

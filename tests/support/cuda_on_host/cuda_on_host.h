@@ -21,6 +21,7 @@
 #include "runtime/cpu/features.h"
 #include "runtime/cuda/cubin_cache.h"
 #include "tests/support/cuda_on_host/decode_on_host.h"
+#include "tests/support/cuda_on_host/mma_gemm_on_host.h"
 #include "tests/support/cuda_on_host/small_m_on_host.h"
 
 namespace smelt::test {
@@ -52,6 +53,7 @@ inline std::string host_pointers(const Kernel& kernel, const std::string& space,
 }
 
 inline bool is_small_m(const Kernel& kernel) { return kernel.gemm && kernel.gemm->is_small_m(); }
+inline bool is_mma_gemm(const Kernel& kernel) { return kernel.gemm && kernel.gemm->mma; }
 
 inline bool is_tensor_decode(const Kernel& kernel) {
   return kernel.attention && kernel.attention->few() && kernel.attention->few()->tensor_cores;
@@ -62,8 +64,22 @@ using HostText = std::string (*)(const Kernel& kernel);
 
 inline std::string host_text(const Kernel& kernel) {
   if (is_tensor_decode(kernel)) return decode_host_source(emit_cuda(kernel));
+  if (is_mma_gemm(kernel)) return mma_gemm_host_source(emit_cuda(kernel));
   if (!is_small_m(kernel)) return emit_cuda(kernel);
   return small_m_host_source(emit_cuda(kernel), small_m_dtype(kernel));
+}
+
+/// Returns the number of blocks of the kernel's grid, as text. `range`: the value of Kernel::range, as text.
+inline std::string host_blocks(const Kernel& kernel, const std::string& range) {
+  const Schedule& s = kernel.schedule;
+  if (is_mma_gemm(kernel) && kernel.gemm->most_blocks > 0)
+    return fmt::format("min<long long>({}, {})", range, kernel.gemm->most_blocks);
+  if (!kernel.beside.empty() || is_mma_gemm(kernel)) return range;
+  return s.splits > 0 ? std::to_string(s.splits) : fmt::format("({} + {}) / {}", range, s.grain - 1, s.grain);
+}
+
+inline std::string host_undefined(const Kernel& kernel) {
+  return is_small_m(kernel) ? small_m_undefined() : is_mma_gemm(kernel) ? kMmaGemmUndefined : "";
 }
 
 /// Returns C++ text: the kernel, in its own namespace, and the function kernel.name, which runs one block of
@@ -77,11 +93,6 @@ inline std::string host_unit(const Kernel& kernel, HostText text) {
   for (size_t i = 0; i < dims; ++i) call += fmt::format(", a->dims[{}]", i);
   for (int i = 0; i < kernel.random_slots; ++i) call += fmt::format(", a->random_ids[{}]", i);
   call += fmt::format(", a->dims[{}]", dims);
-  const Schedule& s = kernel.schedule;
-  const std::string blocks = !kernel.beside.empty() ? fmt::format("a->dims[{}]", dims)
-                             : s.splits > 0
-                                 ? std::to_string(s.splits)
-                                 : fmt::format("(a->dims[{}] + {}) / {}", dims, s.grain - 1, s.grain);
   return fmt::format(
       "#define {0} device_{0}\nnamespace space_{0} {{\n{1}}}\n#undef {0}\n"
       "extern \"C\" __attribute__((visibility(\"default\"))) void {0}(const KernelArgs* a, int64_t begin, "
@@ -89,12 +100,13 @@ inline std::string host_unit(const Kernel& kernel, HostText text) {
       "  const unsigned random[3] = {{a->seed, a->step, a->micro_step}};\n"
       "  const auto kernel = [&] {{ space_{0}::device_{0}({3}); }};\n"
       "  const host::Index grid{{(unsigned)({4}), {5}}};\n"
+      "  if (begin / a->chunk >= grid.x) return;\n"
       "  for (unsigned copy = 0; copy < grid.y; ++copy)\n"
       "    host::run_block({2}, {{(unsigned)(begin / a->chunk), copy}}, grid, [](void* k) {{ "
       "(*(decltype(kernel)*)k)(); }}, (void*)&kernel);\n"
       "}}\n{6}\n",
-      kernel.name, text(kernel), kernel.threads(), call, blocks, kernel.copies,
-      is_small_m(kernel) ? small_m_undefined() : "");
+      kernel.name, text(kernel), kernel.threads(), call,
+      host_blocks(kernel, fmt::format("a->dims[{}]", dims)), kernel.copies, host_undefined(kernel));
 }
 
 inline std::string text_of(const std::filesystem::path& file) {
@@ -136,9 +148,8 @@ inline std::vector<std::byte> compile_text_on_host(const std::string& text) {
 
 inline std::vector<std::byte> compile_on_host(llvm::ArrayRef<const Kernel*> kernels,
                                               HostText text_of_kernel = host_text) {
-  std::string text = std::ranges::any_of(kernels, [](const Kernel* kernel) { return is_small_m(*kernel); })
-                         ? kSmallMDevice
-                         : "";
+  const auto has_mma = [](const Kernel* kernel) { return is_small_m(*kernel) || is_mma_gemm(*kernel); };
+  std::string text = std::ranges::any_of(kernels, has_mma) ? kTensorCoreDevice : "";
   for (const Kernel* kernel : kernels) text += host_unit(*kernel, text_of_kernel);
   return compile_text_on_host(text);
 }

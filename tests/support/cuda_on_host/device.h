@@ -374,6 +374,7 @@ inline unsigned __float_as_uint(float x) {
   memcpy(&bits, &x, 4);
   return bits;
 }
+inline float __int_as_float(int bits) { return __uint_as_float((unsigned)bits); }
 inline int __float2int_rz(float x) {
   if (x != x) return 0;
   return x >= 2147483648.0f ? 2147483647 : x < -2147483648.0f ? -2147483647 - 1 : static_cast<int>(x);

@@ -13,7 +13,7 @@
 namespace smelt::test {
 
 /// Text before all kernels.
-inline constexpr const char* kSmallMDevice = R"(
+inline constexpr const char* kTensorCoreDevice = R"(
 struct uint4 { unsigned x, y, z, w; };
 alignas(16) static thread_local unsigned char host_memory[128 << 10];
 static thread_local unsigned host_lanes[32][32][6];  // of warps: what lanes show each other

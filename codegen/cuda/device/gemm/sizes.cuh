@@ -3,8 +3,8 @@
 // tile, and kCluster thread blocks per cluster. The kernel computes C = A B, and a ring buffer in shared
 // memory has the tiles of A and B that TMA copies.
 // Requires: kRowTiles, kColumns, kSharing, kCluster.
-// The text of the kernel consists of these files and texts, in this order: ../wgmma/types, the constants,
-// sizes, ../wgmma/barriers, ../wgmma/products, tiles, begin_tile and multiply_tile
+// The text of the kernel consists of these files and texts, in this order: ../halves, ../wgmma/types, the constants,
+// sizes, ../shared_memory, ../wgmma/barriers, ../wgmma/products, ../wgmma/copies, copies, tiles, begin_tile and multiply_tile
 // (codegen/cuda/wgmma_text.h), the functions of the epilogue ("body", codegen/cuda/gemm/gemm_text.h),
 // epilogue, function, and the entry of the kernel.
 
@@ -20,3 +20,6 @@ constexpr int kProducerRegisters = 24, kConsumerRegisters = 240;
 // come first, then all tiles in the next 2048 rows, and so on, so that the operands stay in the L2 cache.
 // kGroup: number of clusters whose tiles, one below the other, cover these 2048 rows.
 constexpr int kGroup = 2048 / (kRows * kCluster);
+// Column sums: each of two warp groups has its own tile, whose four warps have sums of their own, and all threads of the
+// warp group add them up.
+constexpr int kSummers = 2, kSumParts = 4, kSumThreads = 128;

@@ -1,7 +1,6 @@
-// Operands and accumulators of wgmma, 16-bit rounding, and exchanges between lanes. The functions that
-// issue wgmma instructions are generated (wgmma_functions in codegen/cuda/wgmma_text.h).
-// Requires: types.cuh and barriers.cuh; the macro SM (the qualifiers of a device function); the macro
-// HALF_TYPE (the 16-bit element type in PTX, as a string).
+// Operands and accumulators of wgmma. The functions that issue wgmma instructions are generated
+// (wgmma_functions in codegen/cuda/wgmma_text.h).
+// Requires: types.cuh, barriers.cuh and ../halves.cuh; the macro SM (the qualifiers of a device function).
 
 
 // ---- wgmma
@@ -48,44 +47,7 @@ SM void clear(float (&x)[n]) {
   for (int i = 0; i < n; ++i) x[i] = 0.0f;
 }
 
-// Returns a word of two numbers rounded to 16 bits: `low` in its low half, `high` in its high half.
-SM unsigned pack(float low, float high) {
-  unsigned both;
-  asm("cvt.rn." HALF_TYPE "x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-  return both;
-}
-
-// Returns the number in the low half of such a word, as f32.
-SM float low_of(unsigned both) {
-  if (HALF_TYPE[0] == 'b') return __uint_as_float(both << 16);
-  float x;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((unsigned short)both));
-  return x;
-}
-// Returns the number in the high half, as f32.
-SM float high_of(unsigned both) {
-  if (HALF_TYPE[0] == 'b') return __uint_as_float(both & 0xFFFF0000u);
-  float x;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((unsigned short)(both >> 16)));
-  return x;
-}
-
 // ---- lanes
-// Transposes 4 x 4 words in a quad (four adjacent lanes): word i of lane j becomes word j of lane i. All
-// lanes of a warp call it.
-SM void transpose_quad(unsigned (&w)[4]) {
-  const int lane = threadIdx.x & 3;
-#pragma unroll
-  for (int bit = 1; bit < 4; bit *= 2)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if (i & bit) continue;
-      const bool upper = lane & bit;
-      const unsigned other = __shfl_xor_sync(0xFFFFFFFFu, upper ? w[i] : w[i | bit], bit);
-      if (upper) w[i] = other;
-      else w[i | bit] = other;
-    }
-}
 // Stores one row of an accumulator fragment, times `factor` and rounded to 16 bits, to row[0], ...,
 // row[columns - 1]. x: the lane's n accumulators. A lane has elements of two rows, which are 8 apart;
 // `upper` is 0 for the first of these rows and 1 for the second one. x[4 * g + 2 * upper + e], with e = 0

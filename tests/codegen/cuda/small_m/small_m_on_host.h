@@ -46,7 +46,7 @@ inline std::string small_m_host_text(const SmallM& few, const KernelCode& kernel
 class SmallMOnHost {
  public:
   explicit SmallMOnHost(const std::vector<SmallM>& all) {
-    std::string text = kSmallMDevice;
+    std::string text = kTensorCoreDevice;
     for (const SmallM& few : all) {
       kernels_.push_back(small_m_kernel(few));
       text += small_m_host_text(few, kernels_.back());
