@@ -81,7 +81,7 @@ bool takes_sums(const Program& program, const Kernel& kernel, const Product& pro
                                x.access.strides.begin(), x.access.strides.end() - 1,
                                [](const Dim& stride) { return stride.is_zero(); });
     const KernelParam& param = kernel.params[static_cast<size_t>(x.access.param)];
-    if (!is_column || param.partial_elements != product.n || tiles.wgmma.sharing != 1) return false;
+    if (!is_column || param.partial_elements != product.n || !tiles.has_sums()) return false;
     if (program.symbols.upper(ceil_div(product.m, tiles.rows())) > splits) return false;
   }
   return true;

@@ -17,6 +17,9 @@ struct GemmEpilogueTiles {
   GemmTiles wgmma = {};                                        // of the template for sm_90a
   std::optional<MmaTiles> mma = {};                            // set: of the template for sm_80 and later
   int rows() const { return mma ? mma->rows : wgmma.rows(); }  // of a tile
+  /// Returns whether the epilogue may have column sums, for which threads with many accumulators have no
+  /// registers.
+  bool has_sums() const { return mma ? mma->one_tile() : wgmma.sharing == 1; }
 };
 /// Returns all tiles of the template for the target, in the order of preference. Returns none if no template
 /// supports the target.

@@ -11,8 +11,6 @@ namespace {
 /// Column sums: rows of a tile that share a number per column, and its bytes.
 constexpr int64_t kPieceRows = 16, kColumnSumBytes = 4;
 constexpr int64_t kHalfBytes = 2;
-/// With more blocks per multiprocessor, a thread has so few registers that addresses are computed again.
-constexpr int kMostRoomyBlocks = 2;
 
 }  // namespace
 
@@ -21,10 +19,9 @@ std::string mma_gemm_prelude(const MmaGemm& gemm) {
   const std::string constants = fmt::format(
       "\nconstexpr int kRows = {}, kColumns = {}, kDepth = {}, kStages = {};\n"
       "constexpr int kWarpRows = {}, kWarpColumns = {}, kSums = {};\n"
-      "constexpr bool kATransposed = {}, kBTransposed = {}, kRounded = {}, kBatched = {}, kOneTile = {};\n"
-      "constexpr bool kFewRegisters = {};\n",
+      "constexpr bool kATransposed = {}, kBTransposed = {}, kRounded = {}, kBatched = {}, kOneTile = {};\n",
       t.rows, t.columns, t.depth, t.stages, t.warp_rows, t.warp_columns, gemm.sums, gemm.a_transposed,
-      gemm.b_transposed, gemm.rounded, gemm.batched, t.one_tile(), t.blocks > kMostRoomyBlocks);
+      gemm.b_transposed, gemm.rounded, gemm.batched, t.one_tile());
   return fmt::format("#define HALF_TYPE \"{}\"\n{}{}{}{}{}{}{}{}", half_text(gemm.dtype), constants,
                      device::kMmaGemmSizes, device::kSharedMemory, device::kHalves,
                      device::kMmaGemmInstructions, device::kGemmTiles, device::kMmaGemmCopies,

@@ -16,7 +16,7 @@ class CompileOptions(TypedDict, total=False):
     masters: Literal["none", "fp32"]
     weight_type: Literal["float", "int8"]
     attention: Literal["auto", "fused", "unfused", "mma", "wgmma"]
-    gemm_epilogues: Literal["off", "auto", "only", "wide"]
+    gemm_epilogues: Literal["off", "auto", "only", "wide", "mma", "mma-wide"]
     chunk_rows: int
     tune: bool
     no_plan_cache: bool

@@ -56,8 +56,8 @@ entry @e {{
       c.axes, c.kernel.empty() ? kAddsBias : c.kernel, c.gemm, c.between, c.reader, c.behind));
 }
 
-Target target_of(GemmEpilogues bodies) {
-  Target target = parse_target("sm_90");
+Target target_of(GemmEpilogues bodies, const char* name = "sm_90") {
+  Target target = parse_target(name);
   target.gemm_epilogues = bodies;
   return target;
 }
@@ -76,9 +76,10 @@ std::string steps_of(const Program& program) {
   return text;
 }
 
-std::string offered(const Case& c, GemmEpilogues bodies = GemmEpilogues::measured) {
+std::string offered(const Case& c, GemmEpilogues bodies = GemmEpilogues::measured,
+                    const char* target = "sm_90") {
   Program program = program_of(c);
-  offer_gemm_epilogues(program, target_of(bodies));
+  offer_gemm_epilogues(program, target_of(bodies, target));
   return steps_of(program);
 }
 
@@ -146,6 +147,55 @@ TEST(GemmEpilogues, OtherMatmulsStay) {
   EXPECT_EQ(
       offered({.gemm = "gemm bf16 #3(256, 1) = #0(64, 1) * #1(1, 64) {m = M, n = 256, k = 64, beta = 1.0}"}),
       kNone);
+}
+
+// ---- the template for sm_80 and later
+
+TEST(MmaGemmEpilogues, AreAlternativesOnEveryGpuWithoutWgmma) {
+  for (const char* target : {"sm_80", "sm_86", "sm_89", "sm_100"}) {
+    Program program = program_of({});
+    ASSERT_TRUE(offer_gemm_epilogues(program, target_of(GemmEpilogues::measured, target)));
+    EXPECT_EQ(steps_of(program), kChoice);
+    EXPECT_EQ(
+        program.entries[0].choices.at(0).alternatives,
+        (std::vector<std::string>{"a library's call and a kernel", "one kernel, mma tiles of 128 by 128",
+                                  "one kernel, mma tiles of 128 by 256"}));
+    for (const Kernel& kernel : program.kernels) EXPECT_TRUE(!kernel.gemm || kernel.gemm->mma);
+  }
+}
+
+TEST(MmaGemmEpilogues, AreTakenOnSm90IfAskedFor) {
+  for (const GemmEpilogues bodies : {GemmEpilogues::mma, GemmEpilogues::mma_wide}) {
+    Program program = program_of({});
+    ASSERT_TRUE(offer_gemm_epilogues(program, target_of(bodies)));
+    EXPECT_EQ(steps_of(program), "gemm_body");
+    ASSERT_TRUE(program.kernels.back().gemm->mma);
+    EXPECT_EQ(program.kernels.back().gemm->mma->columns, bodies == GemmEpilogues::mma ? 128 : 256);
+  }
+}
+
+TEST(MmaGemmEpilogues, ScaleTheProduct) {
+  const Case c{.gemm = "gemm bf16 #3(256, 1) = #0(64, 1) * #1(1, 64) {m = M, n = 256, k = 64, alpha = 2.0}"};
+  EXPECT_EQ(offered(c, GemmEpilogues::measured, "sm_80"), kChoice);
+  Program program = program_of(c);
+  offer_gemm_epilogues(program, target_of(GemmEpilogues::mma));
+  const std::string text = print(program.kernels.back());
+  EXPECT_NE(text.find("alpha = 2.0"), std::string::npos) << text;
+  EXPECT_EQ(print(parse_kernel(text)), text);
+}
+
+TEST(MmaGemmEpilogues, ColumnSumsHaveNoWideTiles) {
+  Program program = program_of({.reader = "launch @sums(#3, #4, #5) {reads = [3], writes = [4, 5]}"});
+  program.symbols = Symbols();
+  program.symbols.bound({"M"}, 216 * 128);
+  ASSERT_TRUE(offer_gemm_epilogues(program, target_of(GemmEpilogues::mma_wide)));
+  EXPECT_EQ(program.kernels.back().gemm->mma->columns, 128);
+}
+
+TEST(MmaGemmEpilogues, LongPitchesStay) {
+  EXPECT_EQ(offered({.gemm = "gemm bf16 #3(256, 1) = #0(8388608, 1) * #1(1, 64) {m = M, n = 256, k = 64}"},
+                    GemmEpilogues::mma),
+            kNone);
 }
 
 TEST(GemmEpilogues, MatricesThatMayBeEmptyStay) {

@@ -5,8 +5,8 @@
 // Requires: sizes.cuh and instructions.cuh.
 
 
-// Returns x. If kFewRegisters is true, the compiler then keeps nothing in registers that it has computed from x before.
-SM unsigned again(unsigned x) { return kFewRegisters ? fresh(x) : x; }
+// Returns x. If kOneTile is true, the compiler then keeps nothing in registers that it has computed from x before.
+SM unsigned again(unsigned x) { return kOneTile ? fresh(x) : x; }
 
 // Returns the distance, in bytes, of piece number `piece` of line `line` from the beginning of a tile with lines of
 // `width` elements.

@@ -30,7 +30,7 @@ struct Part {
 
 // Runs the epilogue for the tile. All threads of the block call it, with the sums of multiply_stage. A warp has kSteps
 // steps. Each step has a piece of 16 rows and a group of 32 columns, in which a lane has eight adjacent columns of two
-// rows. Loads of the next step begin before the current step is computed. scratch: address in shared memory for column
+// rows. If a block has several tiles, loads of the next step begin before the current step is computed. scratch: address in shared memory for column
 // sums.
 SM void finish_tile(const float (&sums)[kRowPieces][kWarpColumns / 2], const Part& part, const Tile& tile, unsigned scratch) {
   constexpr int kSteps = kRowPieces * kGroups;
@@ -42,11 +42,12 @@ SM void finish_tile(const float (&sums)[kRowPieces][kWarpColumns / 2], const Par
     body_load(part.body, first + 16 * (step % kRowPieces), part.rows, begin + 32 * (step / kRowPieces), part.columns, loads);
   };
   BodyLoads loads[2];
-  load(0, loads[0]);
+  if (!kOneTile) load(0, loads[0]);
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
     const int piece = step % kRowPieces, group = step / kRowPieces;
-    if (step + 1 < kSteps) load(step + 1, loads[(step + 1) % 2]);
+    if (kOneTile) load(step, loads[step % 2]);
+    else if (step + 1 < kSteps) load(step + 1, loads[(step + 1) % 2]);
     const auto take = [&](int i, float (&result)[8]) {
       if constexpr (kRounded) take_eight(result, sums[piece], group, i);
       else take_eight_unrounded(result, sums[piece], group, i);

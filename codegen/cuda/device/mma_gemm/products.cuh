@@ -32,7 +32,7 @@ SM void multiply_stage(float (&sums)[kRowPieces][kWarpColumns / 2], unsigned sta
   const unsigned thread = again(threadIdx.x);
   const int lane = thread & 31;
   const auto [row, column] = place_of_warp(thread >> 5);
-#pragma unroll kFewRegisters ? 1 : kDepth / 16
+#pragma unroll kOneTile ? 1 : kDepth / 16
   for (int step = 0; step < kDepth / 16; ++step) {
     unsigned a[kRowPieces][4];
 #pragma unroll

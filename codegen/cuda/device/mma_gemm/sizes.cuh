@@ -1,7 +1,8 @@
 // Sizes in the matmul kernel for sm_80 and later (function.cuh). They follow from constants that the compiler
 // chooses: kRows x kColumns elements of a tile, kDepth elements of a stage along k, kStages stages of the ring buffer
-// in shared memory, and kWarpRows x kWarpColumns elements of a tile that one warp computes. If kFewRegisters is true,
-// the text avoids values that the compiler would keep in registers, so that more blocks run concurrently.
+// in shared memory, and kWarpRows x kWarpColumns elements of a tile that one warp computes. If kOneTile is true, a block
+// computes one tile, several blocks run concurrently on a multiprocessor, and the text avoids values that the compiler
+// would keep in registers.
 // Requires: these constants. The text of the kernel consists of these files and texts, in this order: the constants,
 // sizes, ../shared_memory, ../halves, instructions, ../gemm/tiles, copies, products, the functions of the epilogue
 // ("body", codegen/cuda/gemm/gemm_text.h), function, and the entry of the kernel.
