@@ -24,25 +24,54 @@ constexpr int64_t kMostSums = 8;  // of columns: a block's shared memory holds t
 struct Product {
   GemmStep::Matrix a, b;
   Dim m, n, k, pitch;  // of the result's rows
+  std::vector<GemmKernel::Batch> batch = {};
+  /// Returns the number of rows of all results of the batch.
+  Dim rows() const {
+    Dim rows = m;
+    for (const GemmKernel::Batch& axis : batch) rows *= axis.extent;
+    return rows;
+  }
 };
 
-/// Returns whether the template computes this kind of matmul: that for sm_90a scales nothing and rounds the
-/// product.
+/// Returns whether the template computes this kind of matmul: that for sm_90a computes one product, scales
+/// nothing and rounds the product.
 bool is_supported(const GemmStep& gemm, const GemmEpilogueTiles& tiles) {
   const bool halves = gemm.dtype == DType::bf16 || gemm.dtype == DType::f16;
-  const bool plain = gemm.alpha == 1 && gemm.result_dtype == gemm.dtype;
+  const bool plain = gemm.alpha == 1 && gemm.result_dtype == gemm.dtype && gemm.batch.empty();
   const bool scaled = gemm.result_dtype == gemm.dtype || gemm.result_dtype == DType::f32;
-  return halves && gemm.batch.empty() && gemm.beta == 0 && !gemm.bias && (tiles.mma ? scaled : plain);
+  return halves && gemm.beta == 0 && !gemm.bias && (tiles.mma ? scaled : plain);
 }
 
 std::optional<Product> product_of(const GemmStep& gemm) {
-  if (gemm.c.column_stride.is_one())
-    return Product{gemm.a, gemm.b, gemm.m, gemm.n, gemm.k, gemm.c.row_stride};
-  if (!gemm.c.row_stride.is_one()) return std::nullopt;
-  const auto turned = [](const GemmStep::Matrix& x) {
+  const bool turned = !gemm.c.column_stride.is_one();
+  if (turned && !gemm.c.row_stride.is_one()) return std::nullopt;
+  const auto transposed = [](const GemmStep::Matrix& x) {
     return GemmStep::Matrix{x.base, x.column_stride, x.row_stride};
   };
-  return Product{turned(gemm.b), turned(gemm.a), gemm.n, gemm.m, gemm.k, gemm.c.column_stride};
+  Product made = {gemm.a, gemm.b, gemm.m, gemm.n, gemm.k, gemm.c.row_stride};
+  if (turned) made = {transposed(gemm.b), transposed(gemm.a), gemm.n, gemm.m, gemm.k, gemm.c.column_stride};
+  for (const GemmStep::Batch& axis : gemm.batch)
+    made.batch.push_back(
+        {axis.extent, turned ? axis.b_stride : axis.a_stride, turned ? axis.a_stride : axis.b_stride});
+  return made;
+}
+
+/// Returns whether the results of the batch are one below the other, so that all their rows have one pitch.
+bool has_one_pitch(const GemmStep& gemm, const Product& product) {
+  Dim stride = product.m * product.pitch;
+  for (const GemmStep::Batch& axis : llvm::reverse(gemm.batch)) {
+    if (axis.reduced || axis.c_stride != stride) return false;
+    stride *= axis.extent;
+  }
+  return true;
+}
+
+/// Returns whether every operand of the batch begins at a multiple of the bytes that are copied at a time.
+bool has_aligned_batch(const Product& product, DType dtype) {
+  const int64_t unit = kPieceBytes / size_of(dtype);
+  return llvm::all_of(product.batch, [&](const GemmKernel::Batch& axis) {
+    return is_multiple(axis.a_stride, unit) && is_multiple(axis.b_stride, unit);
+  });
 }
 
 /// Returns the operand; nothing where the template cannot read it. `rows` is the stride along m or n.
@@ -63,7 +92,7 @@ bool is_countable(const GemmKernel::Operand& operand, const Dim& k, const Symbol
 
 /// The copy engine takes no matrix without elements, and consumers wait for at least one of its copies.
 bool has_extents(const Product& product, const Symbols& symbols) {
-  return llvm::all_of(std::array{product.m, product.n, product.k},
+  return llvm::all_of(std::array{product.rows(), product.n, product.k},
                       [&](const Dim& extent) { return is_at_least_one(extent, symbols); });
 }
 
@@ -81,7 +110,8 @@ bool takes_sums(const Program& program, const Kernel& kernel, const Product& pro
                                x.access.strides.begin(), x.access.strides.end() - 1,
                                [](const Dim& stride) { return stride.is_zero(); });
     const KernelParam& param = kernel.params[static_cast<size_t>(x.access.param)];
-    if (!is_column || param.partial_elements != product.n || !tiles.has_sums()) return false;
+    if (!is_column || param.partial_elements != product.n || !tiles.has_sums() || !product.batch.empty())
+      return false;
     if (program.symbols.upper(ceil_div(product.m, tiles.rows())) > splits) return false;
   }
   return true;
@@ -108,6 +138,7 @@ std::optional<GemmKernel> kernel_of(const GemmStep& gemm, const Product& product
                     .k = product.k,
                     .tiles = tiles.wgmma,
                     .mma = tiles.mma,
+                    .batch = product.batch,
                     .alpha = gemm.alpha,
                     .rounded = gemm.result_dtype == gemm.dtype};
 }
@@ -151,9 +182,10 @@ std::optional<GemmEpilogue> gemm_epilogue(const Program& program, const GemmStep
                                           const KernelStep& reader, const GemmEpilogueTiles& tiles, bool kept,
                                           const Target& target) {
   const auto product = is_supported(gemm, tiles) ? product_of(gemm) : std::nullopt;
-  if (!product) return std::nullopt;
+  if (!product || !has_one_pitch(gemm, *product) || !has_aligned_batch(*product, gemm.dtype))
+    return std::nullopt;
   ResultReader body(program, reader,
-                    {gemm.c.base, product->m, product->n, product->pitch, gemm.result_dtype});
+                    {gemm.c.base, product->rows(), product->n, product->pitch, gemm.result_dtype});
   if (!body.has_form(false) || !has_extents(*product, program.symbols) || !body.walks_result() ||
       !body.hand_result() || !takes_sums(program, body.kernel, *product, tiles, partial_splits(target)) ||
       !has_memory(body.kernel, tiles, target.device))

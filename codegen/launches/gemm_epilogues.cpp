@@ -82,13 +82,15 @@ class EntryBodies {
   bool is_large(size_t at, size_t kernel) {
     if (!is_measured()) return true;
     const auto& gemm = std::get<GemmStep>(steps()[at].what);
+    Dim rows = gemm.m;
+    for (const GemmStep::Batch& axis : gemm.batch) rows *= axis.extent;
     double products = 1;
-    for (const Dim& dim : {gemm.m, gemm.n, gemm.k})
+    for (const Dim& dim : {rows, gemm.n, gemm.k})
       products *= static_cast<double>(program_.symbols.upper(dim));
     const auto is_result = [&](int buffer) {
       return program_.buffers[static_cast<size_t>(buffer)].role != Role::workspace;
     };
-    const int64_t moved = bytes_at_bounds(program_.symbols, gemm.m * gemm.n, gemm.result_dtype) *
+    const int64_t moved = bytes_at_bounds(program_.symbols, rows * gemm.n, gemm.result_dtype) *
                           (1 + std::ranges::count_if(steps()[kernel].writes, is_result));
     return products >= static_cast<double>(kLeastProducts) && moved >= kLeastBytes;
   }

@@ -64,7 +64,7 @@ struct GemmKernel {
     Dim pitch;                // elements from the begin of one contiguous line to the begin of the next
     bool operator==(const Operand&) const = default;
   };
-  /// An axis of a batch. The kernel's axes are these, the rows of one product, and its columns.
+  /// An axis of a batch, the innermost last. The rows of the kernel's axes are those of all products.
   struct Batch {
     Dim extent, a_stride, b_stride;  // strides: elements from one product's operand to the next one's
     bool operator==(const Batch&) const = default;

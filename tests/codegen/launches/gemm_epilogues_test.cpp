@@ -192,6 +192,22 @@ TEST(MmaGemmEpilogues, ColumnSumsHaveNoWideTiles) {
   EXPECT_EQ(program.kernels.back().gemm->mma->columns, 128);
 }
 
+TEST(MmaGemmEpilogues, BatchesWhoseRowsHaveOnePitch) {
+  const auto batch = [](const char* c_stride, const char* a_stride = "512") {
+    const std::string gemm = fmt::format(
+        "gemm bf16 #3(256, 1) = #0(64, 1) * #1(1, 64) {{m = 8, n = 256, k = 64}} batch {{extent = M, a = {}, "
+        "b = "
+        "0, c = {}}}",
+        a_stride, c_stride);
+    return Case{.axes = "parallel r = 8*M, column c = 256", .gemm = gemm};
+  };
+  const std::string made = offered(batch("2048"), GemmEpilogues::mma);
+  EXPECT_EQ(made, "gemm_body");
+  EXPECT_EQ(offered(batch("2048"), GemmEpilogues::only), kNone) << "the template for sm_90a has no batches";
+  EXPECT_EQ(offered(batch("4096"), GemmEpilogues::mma), kNone) << "gaps between the results";
+  EXPECT_EQ(offered(batch("2048", "516"), GemmEpilogues::mma), kNone) << "operands that begin off 16 bytes";
+}
+
 TEST(MmaGemmEpilogues, LongPitchesStay) {
   EXPECT_EQ(offered({.gemm = "gemm bf16 #3(256, 1) = #0(8388608, 1) * #1(1, 64) {m = M, n = 256, k = 64}"},
                     GemmEpilogues::mma),

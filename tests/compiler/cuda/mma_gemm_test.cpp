@@ -30,6 +30,33 @@ TEST_P(MmaGemms, AgreeWithFloat64OnTheHost) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, MmaGemms, ::testing::Range<uint64_t>(0, 48));
 
+/// Scores of heads, which share their keys, and a kernel that scales and masks them.
+constexpr const char* kHeads = R"(symbols M <= 150
+graph @main(%q: f32[2,3,M,40], %k: f32[2,72,40], %z: f32[M,72]) {
+  %s = matmul %q, %k {spec = "bhmd,bnd->bhmn"} : f32[2,3,M,72]
+  %b = broadcast %z {axes = [2, 3]} : f32[2,3,M,72]
+  %t = mul %s, %b : f32[2,3,M,72]
+  %y = gelu %t : f32[2,3,M,72]
+  return y = %y
+}
+)";
+
+TEST(MmaGemmBatches, AgreeWithFloat64OnTheHost) {
+  for (const GemmEpilogues epilogues : {GemmEpilogues::mma, GemmEpilogues::mma_wide}) {
+    CompileOptions options = mma_options_of(1);
+    options.target = "sm_80", options.gemm_epilogues = epilogues;
+    Program program = compile(parse_module(kHeads), options, Stage::program).program;
+    const auto found = std::ranges::find_if(program.kernels, test::is_mma_gemm);
+    ASSERT_NE(found, program.kernels.end()) << print(program);
+    EXPECT_FALSE(found->gemm->batch.empty()) << print(*found);
+    if (found->gemm->most_blocks > 0) found->gemm->most_blocks = 4;
+    EXPECT_EQ(print(parse_kernel(print(*found))), print(*found));
+    Session session = testing::cpu_session(test::plan_on_host(program));
+    for (const int64_t rows : {1, 40, 150})
+      expect_right(*parse_module(kHeads), session, rows, options.storage, 1);
+  }
+}
+
 TEST(MmaGemmKernels, GoThroughTextAndBack) {
   for (const uint64_t seed : {0, 17})
     for (const Kernel& kernel : program_of(seed).kernels)
