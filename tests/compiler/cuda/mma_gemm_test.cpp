@@ -30,22 +30,29 @@ TEST_P(MmaGemms, AgreeWithFloat64OnTheHost) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, MmaGemms, ::testing::Range<uint64_t>(0, 48));
 
-/// Scores of heads, which share their keys, and a kernel that scales and masks them.
-constexpr const char* kHeads = R"(symbols M <= 150
-graph @main(%q: f32[2,3,M,40], %k: f32[2,72,40], %z: f32[M,72]) {
-  %s = matmul %q, %k {spec = "bhmd,bnd->bhmn"} : f32[2,3,M,72]
-  %b = broadcast %z {axes = [2, 3]} : f32[2,3,M,72]
+/// Scores of heads, and a kernel that scales them.
+std::string heads_text(const char* keys, const char* spec) {
+  return fmt::format(R"(symbols M <= 150
+graph @main(%q: f32[2,M,3,40], %k: f32[{}], %z: f32[M,72]) {{
+  %s = matmul %q, %k {{spec = "{}"}} : f32[2,3,M,72]
+  %b = broadcast %z {{axes = [2, 3]}} : f32[2,3,M,72]
   %t = mul %s, %b : f32[2,3,M,72]
   %y = gelu %t : f32[2,3,M,72]
   return y = %y
+}}
+)",
+                     keys, spec);
 }
-)";
 
-TEST(MmaGemmBatches, AgreeWithFloat64OnTheHost) {
+class MmaGemmBatches : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(MmaGemmBatches, AgreeWithFloat64OnTheHost) {
+  const std::string text = heads_text(GetParam().first, GetParam().second);
+  SCOPED_TRACE(text);
   for (const GemmEpilogues epilogues : {GemmEpilogues::mma, GemmEpilogues::mma_wide}) {
     CompileOptions options = mma_options_of(1);
     options.target = "sm_80", options.gemm_epilogues = epilogues;
-    Program program = compile(parse_module(kHeads), options, Stage::program).program;
+    Program program = compile(parse_module(text), options, Stage::program).program;
     const auto found = std::ranges::find_if(program.kernels, test::is_mma_gemm);
     ASSERT_NE(found, program.kernels.end()) << print(program);
     EXPECT_FALSE(found->gemm->batch.empty()) << print(*found);
@@ -53,9 +60,14 @@ TEST(MmaGemmBatches, AgreeWithFloat64OnTheHost) {
     EXPECT_EQ(print(parse_kernel(print(*found))), print(*found));
     Session session = testing::cpu_session(test::plan_on_host(program));
     for (const int64_t rows : {1, 40, 150})
-      expect_right(*parse_module(kHeads), session, rows, options.storage, 1);
+      expect_right(*parse_module(text), session, rows, options.storage, 1);
   }
 }
+
+/// Each head has its keys, or all heads share them.
+INSTANTIATE_TEST_SUITE_P(Keys, MmaGemmBatches,
+                         ::testing::Values(std::pair("2,72,3,40", "bmhd,bnhd->bhmn"),
+                                           std::pair("2,72,40", "bmhd,bnd->bhmn")));
 
 TEST(MmaGemmKernels, GoThroughTextAndBack) {
   for (const uint64_t seed : {0, 17})
