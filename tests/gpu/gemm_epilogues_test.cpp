@@ -46,5 +46,20 @@ TEST(GpuGemmEpilogues, ForAllGpusAgreeWithFloat64) {
   expect_all_right(true);
 }
 
+TEST(GpuGemmEpilogues, OfBatchesAgreeWithFloat64) {
+  if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU on this machine";
+  for (const Heads& heads : kHeads)
+    for (const GemmEpilogues epilogues : {GemmEpilogues::mma, GemmEpilogues::mma_wide}) {
+      const std::string text = heads_text(heads);
+      SCOPED_TRACE(text);
+      CompileOptions options = mma_options_of(1);
+      options.target = "native", options.gemm_epilogues = epilogues;
+      Session session = testing::cpu_session(compile(parse_module(text), options).plan);
+      EXPECT_TRUE(std::ranges::any_of(session.plan().kernels, has_template));
+      for (const int64_t rows : {1, 40, 150})
+        expect_right(*parse_module(text), session, rows, options.storage, 1);
+    }
+}
+
 }  // namespace
 }  // namespace smelt::gemm_epilogues

@@ -47,6 +47,27 @@ inline std::string module_text(uint64_t seed) {
   return text + "}\n";
 }
 
+/// The shape of keys, and the specification of their product with queries of [2,M,3,40].
+struct Heads {
+  const char *keys, *spec;
+};
+/// Each head has its keys, or all heads share them.
+inline constexpr Heads kHeads[] = {{"2,72,3,40", "bmhd,bnhd->bhmn"}, {"2,72,40", "bmhd,bnd->bhmn"}};
+
+/// Scores of heads, and a kernel that scales them.
+inline std::string heads_text(const Heads& heads) {
+  return fmt::format(R"(symbols M <= 150
+graph @main(%q: f32[2,M,3,40], %k: f32[{}], %z: f32[M,72]) {{
+  %s = matmul %q, %k {{spec = "{}"}} : f32[2,3,M,72]
+  %b = broadcast %z {{axes = [2, 3]}} : f32[2,3,M,72]
+  %t = mul %s, %b : f32[2,3,M,72]
+  %y = gelu %t : f32[2,3,M,72]
+  return y = %y
+}}
+)",
+                     heads.keys, heads.spec);
+}
+
 inline CompileOptions options_of(uint64_t seed) {
   CompileOptions options;
   options.mode = Mode::infer;

@@ -30,24 +30,10 @@ TEST_P(MmaGemms, AgreeWithFloat64OnTheHost) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, MmaGemms, ::testing::Range<uint64_t>(0, 48));
 
-/// Scores of heads, and a kernel that scales them.
-std::string heads_text(const char* keys, const char* spec) {
-  return fmt::format(R"(symbols M <= 150
-graph @main(%q: f32[2,M,3,40], %k: f32[{}], %z: f32[M,72]) {{
-  %s = matmul %q, %k {{spec = "{}"}} : f32[2,3,M,72]
-  %b = broadcast %z {{axes = [2, 3]}} : f32[2,3,M,72]
-  %t = mul %s, %b : f32[2,3,M,72]
-  %y = gelu %t : f32[2,3,M,72]
-  return y = %y
-}}
-)",
-                     keys, spec);
-}
-
-class MmaGemmBatches : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+class MmaGemmBatches : public ::testing::TestWithParam<Heads> {};
 
 TEST_P(MmaGemmBatches, AgreeWithFloat64OnTheHost) {
-  const std::string text = heads_text(GetParam().first, GetParam().second);
+  const std::string text = heads_text(GetParam());
   SCOPED_TRACE(text);
   for (const GemmEpilogues epilogues : {GemmEpilogues::mma, GemmEpilogues::mma_wide}) {
     CompileOptions options = mma_options_of(1);
@@ -64,10 +50,7 @@ TEST_P(MmaGemmBatches, AgreeWithFloat64OnTheHost) {
   }
 }
 
-/// Each head has its keys, or all heads share them.
-INSTANTIATE_TEST_SUITE_P(Keys, MmaGemmBatches,
-                         ::testing::Values(std::pair("2,72,3,40", "bmhd,bnhd->bhmn"),
-                                           std::pair("2,72,40", "bmhd,bnd->bhmn")));
+INSTANTIATE_TEST_SUITE_P(Keys, MmaGemmBatches, ::testing::ValuesIn(kHeads));
 
 TEST(MmaGemmKernels, GoThroughTextAndBack) {
   for (const uint64_t seed : {0, 17})
