@@ -75,10 +75,10 @@ bool fuse_small_m(Program& program, const Target& target);
 // ---- gemm_epilogues.cpp
 // Epilogue fusion: a matmul and the kernel that reads its result element by element become one kernel. The
 // fused kernel is a template (codegen/cuda/gemm/; one for sm_90a, and one for all GPUs from sm_80 on), whose
-// epilogue has the instructions of the second kernel. The pass makes a choice: its first variant is the two separate steps, and each other variant
-// is the fused kernel with another size of tiles. The executor measures the variants and uses the fastest. If
-// Target::gemm_epilogues fixes the size of the tiles, there is no choice, and the fused kernel replaces the
-// two steps.
+// epilogue has the instructions of the second kernel. The pass makes a choice: its first variant is the two
+// separate steps, and each other variant is the fused kernel with another size of tiles. The executor
+// measures the variants and uses the fastest. If Target::gemm_epilogues fixes the size of the tiles, there is
+// no choice, and the fused kernel replaces the two steps.
 //
 // The second kernel must have a single column block, whose columns are the columns of the result, and no
 // reduction along a row. It must read the result at the current element. It may accumulate column sums if the
