@@ -18,10 +18,11 @@ extern const std::string_view kAttentionMmaElementGradient, kAttentionMmaElement
 extern const std::string_view kAttentionWgmmaBackward, kAttentionWgmmaBackwardTiles, kAttentionWgmmaForward,
     kAttentionWgmmaForwardTiles, kAttentionWgmmaGradients, kAttentionWgmmaMath, kAttentionWgmmaOrder,
     kAttentionWgmmaQueryGradient, kAttentionWgmmaTiles, kAttentionWgmmaWeights;
-extern const std::string_view kGemmCopies, kGemmEpilogue, kGemmFunction, kGemmSizes, kGemmTiles;
+extern const std::string_view kBatchedGemmKernel, kBatchedGemmPutPair;
+extern const std::string_view kGemmCopies, kGemmEpilogue, kGemmFunction, kGemmParts, kGemmSizes, kGemmTiles;
 extern const std::string_view kInitializeDraws, kInitializeKernel, kInitializeStoreBf16, kInitializeStoreF32;
-extern const std::string_view kMmaGemmCopies, kMmaGemmFunction, kMmaGemmInstructions, kMmaGemmProducts,
-    kMmaGemmSizes, kMmaGemmStore;
+extern const std::string_view kMmaGemmCopies, kMmaGemmFunction, kMmaGemmInstructions, kMmaGemmLanes,
+    kMmaGemmProducts, kMmaGemmSizes;
 extern const std::string_view kPreludeFunctions, kPreludeMemory, kPreludeThreads;
 extern const std::string_view kRowsCluster, kRowsEntry, kRowsOneBlock;
 extern const std::string_view kSamplingBest, kSamplingBins, kSamplingKernel, kSamplingList, kSamplingRow,

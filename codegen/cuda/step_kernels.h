@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/cuda/gemm/batched_gemm.h"
+#include "codegen/cuda/batched_gemm.h"
 #include "runtime/plan/plan.h"
 
 namespace smelt {
@@ -26,7 +26,7 @@ struct StepKernels {
 SMELT_STEP_KINDS(SMELT_DECLARE_KERNELS)
 #undef SMELT_DECLARE_KERNELS
 
-// ---- gemm/batched_gemm_kernel.cpp
+// ---- batched_gemm_kernel.cpp
 // The template kernel for matmuls of many small matrices (batched_gemm.h). It uses tensor cores.
 
 KernelCode batched_gemm_kernel(const BatchedGemm& gemm);

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "codegen/cuda/gemm/batched_gemm.h"
+#include "codegen/cuda/batched_gemm.h"
 #include "codegen/cuda/small_m/emit_small_m.h"
 #include "codegen/cuda/small_m/small_m.h"
 #include "codegen/launches/launch_passes.h"

@@ -18,7 +18,7 @@ using Kind = Instruction::Kind;
 constexpr int64_t kPieceBytes = 16;  // that divide begins and pitches of what TMA or cp.async reads
 constexpr int64_t kMostSize = int64_t{1} << 30;   // of k: the template for sm_80 counts in 32 bits
 constexpr int64_t kMostPitch = int64_t{1} << 23;  // of its operands: 256 pitches are counted in 32 bits
-constexpr int64_t kMostSums = 8;  // of columns: a block's shared memory holds them beside six stages
+constexpr int64_t kMostSums = 8;  // of columns: a block's shared memory holds them beside the products
 
 /// The matmul with contiguous rows of the result; a result with contiguous columns is transposed.
 struct Product {
@@ -144,10 +144,8 @@ std::optional<GemmKernel> kernel_of(const GemmStep& gemm, const Product& product
 }
 
 std::vector<GemmEpilogueTiles> wgmma_tiles() {
-  return {{"one kernel, tiles of 128 by 128 in turns",
-           {.row_tiles = 2, .columns = 128, .sharing = 1, .cluster = 2, .stages = 6}},
-          {"one kernel, tiles of 128 by 256",
-           {.row_tiles = 1, .columns = 256, .sharing = 2, .cluster = 2, .stages = 4}}};
+  return {{"one kernel, tiles of 128 by 128", {.columns = 128, .cluster = 2, .stages = 5}},
+          {"one kernel, tiles of 128 by 192", {.columns = 192, .cluster = 2, .stages = 4}}};
 }
 
 std::vector<GemmEpilogueTiles> mma_tiles() {

@@ -14,12 +14,12 @@ namespace smelt {
 /// Tiles of a template, and the name that the variant with these tiles has in reports.
 struct GemmEpilogueTiles {
   std::string name;
-  GemmTiles wgmma = {};                                        // of the template for sm_90a
-  std::optional<MmaTiles> mma = {};                            // set: of the template for sm_80 and later
-  int rows() const { return mma ? mma->rows : wgmma.rows(); }  // of a tile
+  GemmTiles wgmma = {};                                            // of the template for sm_90a
+  std::optional<MmaTiles> mma = {};                                // set: of the template for sm_80 and later
+  int rows() const { return mma ? mma->rows : GemmTiles::kRows; }  // of a tile
   /// Returns whether the epilogue may have column sums, for which threads with many accumulators have no
   /// registers.
-  bool has_sums() const { return mma ? mma->one_tile() : wgmma.sharing == 1; }
+  bool has_sums() const { return !mma || mma->one_tile(); }
 };
 /// Returns all tiles of the template for the target, in the order of preference. Returns none if no template
 /// supports the target.

@@ -88,6 +88,9 @@ void schedule_large(Kernel& kernel, const Symbols& symbols, const Target& target
   } else {
     s.threads = gemm_threads();
     gemm.most_blocks = target.device.multiprocessors / gemm.tiles.cluster * gemm.tiles.cluster;
+    // As many stages as shared memory has space for.
+    while (gemm.tiles.stages > 2 && gemm_shared_bytes(gemm.tiles, sums) > target.device.block_shared_bytes)
+      --gemm.tiles.stages;
     gemm.shared_bytes = gemm_shared_bytes(gemm.tiles, sums);
   }
 }

@@ -31,8 +31,7 @@ void visit_mma_tiles(Tiles& tiles, const Visit& visit) {
 }
 template <typename Tiles, typename Visit>
 void visit_gemm_tiles(Tiles& tiles, const Visit& visit) {
-  visit(tiles.row_tiles), visit(tiles.columns), visit(tiles.sharing), visit(tiles.cluster),
-      visit(tiles.stages);
+  visit(tiles.columns), visit(tiles.cluster), visit(tiles.stages);
 }
 
 }  // namespace smelt

@@ -15,12 +15,10 @@ namespace smelt {
 
 /// Tiles of the template for sm_90a.
 struct GemmTiles {
-  int row_tiles = 2;  // 64-row pieces of a tile that one warpgroup computes
-  int columns = 128;  // columns of a tile
-  int sharing = 1;    // warpgroups that compute one tile: 1 (each has a tile of its own) or 2
-  int cluster = 2;    // blocks of a cluster, whose tiles are adjacent along m and share their loads of B
-  int stages = 6;     // of the ring buffer of operands in shared memory, each of 64 elements along k
-  int rows() const { return 64 * row_tiles * sharing; }  // of a tile
+  static constexpr int kRows = 128;  // of a tile
+  int columns = 128;                 // of a tile: 128 or 192
+  int cluster = 2;  // blocks of a cluster, whose tiles are adjacent along m and share their loads of B
+  int stages = 5;   // of the ring buffer of operands in shared memory, each of 64 elements along k
   bool operator==(const GemmTiles&) const = default;
 };
 
@@ -88,13 +86,9 @@ struct GemmKernel {
   bool is_wgmma() const { return !mma && !is_small_m(); }
 
   // Chosen by `schedule`.
-  int most_blocks =
-      0;  // largest number of blocks of the grid: those that the GPU runs concurrently; 0: no limit
+  int most_blocks = 0;       // of the grid: as many as the GPU runs concurrently; 0: no limit
   int64_t shared_bytes = 0;  // dynamic shared memory per block
 
-  /// Returns the number of rows of the product of which a lane passes elements to the epilogue at a time.
-  /// Requires: the template is that for sm_90a or that for sm_80 and later.
-  int lane_rows() const { return mma ? 2 : 2 * tiles.row_tiles; }
   /// Returns the number of products: the product of the extents of the batch.
   Dim products() const;
   /// Returns the number of blocks if each computes one tile: the number of tiles, rounded up to whole

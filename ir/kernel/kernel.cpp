@@ -59,7 +59,7 @@ Dim GemmKernel::blocks() const {
     return ceil_div(m, few->rows) * ceil_div(*n.constant() / few->parts, columns) * int64_t{few->together} *
            int64_t{few->splits};
   }
-  return ceil_div(m, int64_t{tiles.rows()} * tiles.cluster) * ceil_div(n, tiles.columns) * tiles.cluster;
+  return ceil_div(m, int64_t{GemmTiles::kRows} * tiles.cluster) * ceil_div(n, tiles.columns) * tiles.cluster;
 }
 
 Dim Kernel::range() const {

@@ -22,17 +22,13 @@ std::string mma_gemm_prelude(const MmaGemm& gemm) {
       "constexpr bool kATransposed = {}, kBTransposed = {}, kRounded = {}, kBatched = {}, kOneTile = {};\n",
       t.rows, t.columns, t.depth, t.stages, t.warp_rows, t.warp_columns, gemm.sums, gemm.a_transposed,
       gemm.b_transposed, gemm.rounded, gemm.batched, t.one_tile());
-  return fmt::format("#define HALF_TYPE \"{}\"\n{}{}{}{}{}{}{}{}", half_text(gemm.dtype), constants,
+  return fmt::format("#define HALF_TYPE \"{}\"\n{}{}{}{}{}{}{}{}{}", half_text(gemm.dtype), constants,
                      device::kMmaGemmSizes, device::kSharedMemory, device::kHalves,
-                     device::kMmaGemmInstructions, device::kGemmTiles, device::kMmaGemmCopies,
-                     device::kMmaGemmProducts);
+                     device::kMmaGemmInstructions, device::kGemmTiles, device::kMmaGemmLanes,
+                     device::kMmaGemmCopies, device::kMmaGemmProducts);
 }
 
 std::string mma_gemm_function() { return std::string(device::kMmaGemmFunction); }
-
-std::string mma_gemm_store(DType dtype) {
-  return fmt::format("typedef {} Result;\n{}", dtype == DType::f32 ? "float" : "Half", device::kMmaGemmStore);
-}
 
 std::string move_to_product(const std::vector<ProductAxis>& axes) {
   std::string text;

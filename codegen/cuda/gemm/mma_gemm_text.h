@@ -40,9 +40,6 @@ struct MmaGemm {
 /// Return the text before the epilogue's functions, and the text after them.
 std::string mma_gemm_prelude(const MmaGemm& gemm);
 std::string mma_gemm_function();
-/// Returns the text of an epilogue that only stores the product, in the type `dtype`: that of A and B, or
-/// f32. Its BodyArguments are the address of C, and the elements from one row of C to the next.
-std::string mma_gemm_store(DType dtype);
 
 /// An axis of a batch of products: its extent, and pointers with the elements from one product to the next.
 /// All of them are expressions.

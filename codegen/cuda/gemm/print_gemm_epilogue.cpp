@@ -23,7 +23,10 @@ class GemmEpiloguePrinter {
       if (kernel.instructions[static_cast<size_t>(id)].form == Form::early) early_.push_back(id);
   }
 
-  std::string run() const { return body_arguments(kernel_, names_) + types() + load() + body() + sum(); }
+  std::string run() const {
+    return body_arguments(kernel_, names_) + types() + load_columns() + load() + prefetch() + body() +
+           lanes() + sum();
+  }
 
  private:
   // ---- types
@@ -33,14 +36,17 @@ class GemmEpiloguePrinter {
     return std::string(cuda_memory_type(kernel_.params[static_cast<size_t>(param)].dtype));
   }
 
-  /// Returns the struct of early loads: vectors in their layout in memory.
+  /// Returns the structs of early loads, which are vectors in their layout in memory, and of column sums.
   std::string types() const {
-    std::string text = "struct BodyLoads {\n";
+    std::string columns, rows, sums;
     for (const int id : early_)
-      text += moves_along_rows(id) ? fmt::format("  alignas(16) {} early{}[kLaneRows][{}];\n",
-                                                 memory_type(id), id, kGemmVector)
-                                   : fmt::format("  Same<{}> early{};\n", memory_type(id), id);
-    return text + "};\n\n";
+      moves_along_rows(id)
+          ? rows += fmt::format("  alignas(16) {} early{}[1][{}];\n", memory_type(id), id, kGemmVector)
+          : columns += fmt::format("  alignas(16) {} early{}[1][{}];\n", memory_type(id), id, kGemmVector);
+    for (const int id : sums_) sums += fmt::format("  float sum{}[1][{}] = {{}};\n", id, kGemmVector);
+    return fmt::format(
+        "struct BodyColumns {{\n{}}};\nstruct BodyLoads {{\n{}}};\nstruct BodySums {{\n{}}};\n\n", columns,
+        rows, sums);
   }
 
   bool moves_along_rows(int id) const {
@@ -54,47 +60,67 @@ class GemmEpiloguePrinter {
     return body_function(kernel_, names_, head, text);
   }
 
-  /// The rows of a lane.
-  static void open_row(gpu::LoweringContext& context, const gpu::Expr& k) {
-    const gpu::Expr first = gpu::variable("first", gpu::Scalar::int32),
+  /// Begins what is done for a row and columns that exist.
+  static void open_row(gpu::LoweringContext& context) {
+    const gpu::Expr number = gpu::variable("at", gpu::Scalar::int32),
                     rows = gpu::variable("rows", gpu::Scalar::int32);
-    const gpu::Expr row =
-        context.out.declare(gpu::Scalar::index, "row", first + gpu::call("row_of", {k}, gpu::Scalar::int32));
+    const gpu::Expr row = context.out.declare(gpu::Scalar::index, "row", number);
     context.out.open_if(row < rows && context.column() < columns());
     context.declare_indices(row, context.shape.parallel);
   }
 
   static gpu::Expr columns() { return gpu::variable("columns", gpu::Scalar::int32); }
 
-  std::string load() const {
+  /// Returns the function that loads what is the same in all rows.
+  std::string load_columns() const {
     gpu::LoweringContext context(kernel_, 0);
-    const gpu::AddressLowering addresses(context);
     set_column(context);
     context.out.where(context.column() >= columns(), [&] { context.out.leave(); });
-    for (const int id : early_)
-      if (!moves_along_rows(id)) load_early(context, addresses, id, early_loads(id, ".columns"));
-    const gpu::Expr k = context.out.open_unrolled("k", kernel_.gemm->lane_rows());
-    open_row(context, k);
-    for (const int id : early_)
-      if (moves_along_rows(id)) load_early(context, addresses, id, gpu::element(early_loads(id, ""), k));
-    context.out.close();
-    context.out.close();
+    load_early(context, false);
     return function(
-        "SM void body_load(const BodyArguments& body, int first, int rows, Index c, int columns, "
-        "BodyLoads& loads)",
+        "SM void body_columns(const BodyArguments& body, Index c, int columns, BodyColumns& loads)",
         print(context.out.body(), 1));
   }
 
-  /// Returns a member of BodyLoads, or an array that is a member of that member.
-  gpu::Expr early_loads(int id, const char* member) const {
-    const KernelParam& param =
-        kernel_.params[static_cast<size_t>(kernel_.instructions[static_cast<size_t>(id)].access.param)];
-    return gpu::variable(fmt::format("loads.early{}{}", id, member), gpu::Type::stored(param.dtype).array(2));
+  std::string load() const {
+    gpu::LoweringContext context(kernel_, 0);
+    set_column(context);
+    open_row(context);
+    load_early(context, true);
+    context.out.close();
+    return function(
+        "SM void body_load(const BodyArguments& body, int at, int rows, Index c, int columns, BodyLoads& "
+        "loads)",
+        print(context.out.body(), 1));
   }
 
-  static void load_early(gpu::LoweringContext& context, const gpu::AddressLowering& addresses, int id,
-                         const gpu::Expr& to) {
-    context.out.call("sm_load_early", {to, addresses.vector_without_start(id)});
+  /// Returns the function that fetches the lines of a later row; only the template for sm_90a has use for it.
+  std::string prefetch() const {
+    if (kernel_.gemm->mma) return {};
+    gpu::LoweringContext context(kernel_, 0);
+    const gpu::AddressLowering addresses(context);
+    set_column(context);
+    open_row(context);
+    for (const int id : early_)
+      if (moves_along_rows(id)) context.out.call("fetch_line", {addresses.vector_without_start(id)});
+    context.out.close();
+    return function(
+        "SM void body_prefetch(const BodyArguments& body, int at, int rows, Index c, int columns)",
+        print(context.out.body(), 1));
+  }
+
+  void load_early(gpu::LoweringContext& context, bool of_rows) const {
+    const gpu::AddressLowering addresses(context);
+    for (const int id : early_)
+      if (moves_along_rows(id) == of_rows)
+        context.out.call("sm_load_early", {early_loads(id), addresses.vector_without_start(id)});
+  }
+
+  /// Returns a member of BodyLoads or BodyColumns.
+  gpu::Expr early_loads(int id) const {
+    const KernelParam& param =
+        kernel_.params[static_cast<size_t>(kernel_.instructions[static_cast<size_t>(id)].access.param)];
+    return gpu::variable(fmt::format("loads.early{}[0]", id), gpu::Type::stored(param.dtype).array(1));
   }
 
   static void set_column(gpu::LoweringContext& context) {
@@ -103,31 +129,31 @@ class GemmEpiloguePrinter {
 
   std::string body() const {
     return function(
-        "template <class Take>\nSM void body_run(const BodyArguments& body, int first, int rows, Index c, "
-        "int columns, const BodyLoads& loads, Take take, int group, int wg, int warp, int lane, unsigned "
-        "scratch)",
-        early_names() + print(rows_of_lane(), 1) + add_lanes());
+        "SM void body_run(const BodyArguments& body, int at, int rows, Index c, int columns, "
+        "const BodyColumns& same, const BodyLoads& loads, BodySums& sums, const float (&handed)[8])",
+        member_names() + print(row(), 1));
   }
 
-  std::string early_names() const {
-    std::string text = "  constexpr bool aligned = false;  // what is so at some sizes only\n";
-    for (const int id : early_) text += fmt::format("  const auto& early{0} = loads.early{0};\n", id);
+  /// Returns references by which the instructions know the members of the structs.
+  std::string member_names() const {
+    std::string text =
+        "  constexpr bool aligned = false;  // what is so at some sizes only\n"
+        "  constexpr int k = 0;             // number of the lane's vector in the row\n";
+    for (const int id : early_)
+      text += fmt::format("  const auto& early{0} = {1}.early{0};\n", id,
+                          moves_along_rows(id) ? "loads" : "same");
+    for (const int id : sums_) text += fmt::format("  auto& sum{0} = sums.sum{0};\n", id);
     return text;
   }
 
-  /// Returns the code of a lane's rows.
-  gpu::Body rows_of_lane() const {
+  /// Returns the code for eight columns of a row.
+  gpu::Body row() const {
     gpu::LoweringContext context(kernel_, 0);
     gpu::BlockLowerings lowerings(context);
     set_column(context);
-    for (const int id : sums_)
-      context.out.declare_array(gpu::Scalar::real, fmt::format("sum{}", id), {1, kGemmVector}, true);
-    const gpu::Expr k = context.out.open_unrolled("k", kernel_.gemm->lane_rows());
-    const gpu::Expr handed = context.out.declare_array(gpu::Scalar::real, "handed", {kGemmVector});
-    context.out.call("take", {k, handed});
-    open_row(context, k);
+    open_row(context);
+    const gpu::Expr handed = gpu::variable("handed", gpu::Type(gpu::Scalar::real).array(1));
     lower_row(context, lowerings, gpu::element(handed, context.element()));
-    context.out.close();
     context.out.close();
     return context.out.body();
   }
@@ -145,12 +171,16 @@ class GemmEpiloguePrinter {
     lowerings.vectors.lower_vector(nest, 0);
   }
 
-  std::string add_lanes() const {
+  /// Returns the function that adds up the sums of the lanes of a warp.
+  std::string lanes() const {
     std::string text;
     for (size_t i = 0; i < sums_.size(); ++i)
-      text += fmt::format("  add_lanes(sum{}[0], group, lane, sums_of_warp(scratch, {}, wg, warp));\n",
+      text += fmt::format("  add_lanes(sums.sum{}[0], lane, sums_of_part(scratch, {}, part) + 4 * column);\n",
                           sums_[i], i);
-    return text;
+    return fmt::format(
+        "SM void body_lanes(const BodySums& sums, int column, int part, int lane, unsigned scratch) "
+        "{{\n{}}}\n\n",
+        text);
   }
 
   /// Returns the function for one tile of rows: the sums go to its row of the partial sums. The last tile
@@ -160,12 +190,13 @@ class GemmEpiloguePrinter {
     for (size_t i = 0; i < sums_.size(); ++i) {
       const Instruction& x = kernel_.instructions[static_cast<size_t>(sums_[i])];
       text += fmt::format(
-          "  add_warps({}, {}, tile, tiles, column, columns, thread, sums_of_warp(scratch, {}, wg, 0));\n",
+          "  add_warps({}, {}, tile, tiles, column, columns, thread, sums_of_part(scratch, {}, 0));\n",
           names_.params()[static_cast<size_t>(x.access.param)], kernel_.schedule.splits, i);
     }
     return function(
-        "SM void body_sum(const BodyArguments& body, int tile, int tiles, int column, int columns, int wg, "
-        "int thread, unsigned scratch)",
+        "SM void body_sum(const BodyArguments& body, int tile, int tiles, int column, int columns, int "
+        "thread, "
+        "unsigned scratch)",
         text);
   }
 

@@ -63,8 +63,8 @@ TEST(TemplateKernels, BatchedGemm) {
   ASSERT_EQ(kernels.size(), 1u);
   EXPECT_EQ(kernels[0].code.name, "smelt_gemm_bf16_f32_kk");
   const Launched found = launched(kernels[0].code, program.entries[0].steps[0], 5, 96);
-  // m, n, k, pitches, extents, strides of the outer axis, then of the inner one
-  EXPECT_EQ(found.integers, (std::vector<int64_t>{96, 40, 64, 768, 768, 96, 5, 12, 96 * 768, 40 * 768,
+  // m, n, k, pitches, inner, strides of the outer axis, then of the inner one
+  EXPECT_EQ(found.integers, (std::vector<int64_t>{96, 40, 64, 768, 768, 96, 12, 96 * 768, 40 * 768,
                                                   12 * 40 * 96, 64, 64, 40 * 96}));
   EXPECT_EQ(found.addresses, (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_EQ(found.blocks, 5 * 12 * 2 * 1);
@@ -79,7 +79,7 @@ TEST(TemplateKernels, BatchedGemmWhoseColumnsLieTogether) {
   const Program program = program_of(gemm);
   const KernelCode kernel = template_kernels(program).at(0).code;
   const Launched found = launched(kernel, program.entries[0].steps[0], 2, 128);
-  EXPECT_EQ(found.integers, (std::vector<int64_t>{40, 128, 200, 768, 768, 128, 2, 12, 40 * 768, 128 * 768,
+  EXPECT_EQ(found.integers, (std::vector<int64_t>{40, 128, 200, 768, 768, 128, 12, 40 * 768, 128 * 768,
                                                   12 * 40 * 128, 64, 64, 40 * 128}));
   EXPECT_EQ(found.shared_bytes, 32768) << "never more than two stages";
   EXPECT_TRUE(found.fits);
@@ -96,7 +96,7 @@ TEST(TemplateKernels, BatchedGemmOfThreeAxes) {
   const KernelCode kernel = template_kernels(program).at(0).code;
   EXPECT_EQ(kernel.name, "smelt_gemm_bf16_f32_kk_3");
   const Launched found = launched(kernel, program.entries[0].steps[0], 5, 96);
-  EXPECT_EQ(found.integers, (std::vector<int64_t>{96, 40, 64, 768, 768, 96, 5, 4, 3, 96 * 768, 40 * 768,
+  EXPECT_EQ(found.integers, (std::vector<int64_t>{96, 40, 64, 768, 768, 96, 4, 3, 96 * 768, 40 * 768,
                                                   12 * 40 * 96, 192, 64, 3 * 40 * 96, 64, 0, 40 * 96}));
   EXPECT_EQ(found.blocks, 5 * 12 * 2 * 1);
   EXPECT_TRUE(found.fits);

@@ -3,24 +3,10 @@
 // products of one size. A block computes one tile (kOneTile), or every N-th tile of all products, where N is the number
 // of blocks. Copies run kStages - 1 stages before the products, and continue with the block's next tile during the
 // epilogue.
-// Requires: products.cuh, ../gemm/tiles.cuh, and the body's functions (codegen/cuda/gemm/gemm_text.h).
+// Requires: products.cuh, lanes.cuh, ../gemm/tiles.cuh, and the body's functions (codegen/cuda/gemm/gemm_text.h).
 
 
 // ---- the end of a tile
-// Writes eight adjacent elements of one row of the product to `result`, like take_eight, but does not round them.
-template <int n>
-SM void take_eight_unrounded(float (&result)[8], const float (&sums)[n], int group, int upper) {
-#pragma unroll
-  for (int e = 0; e < 2; ++e) {
-    unsigned w[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) w[i] = __float_as_uint(sums[4 * (4 * group + i) + 2 * upper + e]);
-    transpose_quad(w);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) result[2 * i + e] = __uint_as_float(w[i]);
-  }
-}
-
 // A part of C as the epilogue sees it. Its rows are numbered from `first` on; rows >= `rows` and columns >= `columns`
 // do not exist.
 struct Part {
@@ -30,30 +16,38 @@ struct Part {
 
 // Runs the epilogue for the tile. All threads of the block call it, with the sums of multiply_stage. A warp has kSteps
 // steps. Each step has a piece of 16 rows and a group of 32 columns, in which a lane has eight adjacent columns of two
-// rows. If a block has several tiles, loads of the next step begin before the current step is computed. scratch: address in shared memory for column
-// sums.
+// rows. If a block has several tiles, loads of the next step begin before the current step is computed. scratch: address
+// in shared memory for column sums.
 SM void finish_tile(const float (&sums)[kRowPieces][kWarpColumns / 2], const Part& part, const Tile& tile, unsigned scratch) {
   constexpr int kSteps = kRowPieces * kGroups;
   const unsigned thread = again(threadIdx.x);
   const int lane = thread & 31;
   const auto [row, column] = place_of_warp(thread >> 5);
   const int first = part.first + tile.row + row + (lane >> 2), begin = tile.column + column + 8 * (lane & 3);
-  const auto load = [&](int step, BodyLoads& loads) {
-    body_load(part.body, first + 16 * (step % kRowPieces), part.rows, begin + 32 * (step / kRowPieces), part.columns, loads);
+  const auto load = [&](int step, BodyLoads (&loads)[kLaneRows]) {
+#pragma unroll
+    for (int i = 0; i < kLaneRows; ++i)
+      body_load(part.body, first + 16 * (step % kRowPieces) + 8 * i, part.rows, begin + 32 * (step / kRowPieces), part.columns, loads[i]);
   };
-  BodyLoads loads[2];
+  BodyColumns same;
+  BodyLoads loads[2][kLaneRows];
   if (!kOneTile) load(0, loads[0]);
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
     const int piece = step % kRowPieces, group = step / kRowPieces;
+    if (piece == 0) body_columns(part.body, begin + 32 * group, part.columns, same);
     if (kOneTile) load(step, loads[step % 2]);
     else if (step + 1 < kSteps) load(step + 1, loads[(step + 1) % 2]);
-    const auto take = [&](int i, float (&result)[8]) {
-      if constexpr (kRounded) take_eight(result, sums[piece], group, i);
-      else take_eight_unrounded(result, sums[piece], group, i);
-    };
-    body_run(part.body, first + 16 * piece, part.rows, begin + 32 * group, part.columns, loads[step % 2], take,
-             column / 32 + group, 0, row / 16 + piece, lane, scratch);
+    BodySums columns;
+#pragma unroll
+    for (int i = 0; i < kLaneRows; ++i) {
+      float handed[8];
+      if constexpr (kRounded) take_eight(handed, sums[piece], group, i);
+      else take_eight_unrounded(handed, sums[piece], group, i);
+      body_run(part.body, first + 16 * piece + 8 * i, part.rows, begin + 32 * group, part.columns, same, loads[step % 2][i], columns,
+               handed);
+    }
+    body_lanes(columns, column + 32 * group, row / 16 + piece, lane, scratch);
   }
 }
 
@@ -126,6 +120,6 @@ SM void gemm(const Operands& operands, int m, int n, int k, int products, float 
     if (kSums == 0) continue;
     // All warps have stored their column sums before body_sum reads them. The next tile's come after other barriers.
     __syncthreads();
-    body_sum(part.body, done.tile.row / kRows, row_tiles_of(m), done.tile.column, n, 0, threadIdx.x, scratch);
+    body_sum(part.body, done.tile.row / kRows, row_tiles_of(m), done.tile.column, n, threadIdx.x, scratch);
   } while (!kOneTile && (item += gridDim.x) < items);
 }

@@ -1,4 +1,4 @@
-#include "codegen/cuda/gemm/batched_gemm.h"
+#include "codegen/cuda/batched_gemm.h"
 
 #include <algorithm>
 
@@ -14,8 +14,7 @@ std::string BatchedGemm::name() const {
 std::optional<BatchedGemm> batched_gemm(const GemmStep& step) {
   const bool sums = std::ranges::any_of(step.batch, &GemmStep::Batch::reduced);
   const bool half = step.dtype == DType::bf16 || step.dtype == DType::f16;
-  const bool stored = step.result_dtype == step.dtype || step.result_dtype == DType::f32;
-  if (sums || !half || !stored || step.bias || step.beta != 0 || step.batch.size() < 2) return {};
+  if (sums || !half || step.bias || step.beta != 0 || step.batch.size() < 2) return {};
   BatchedGemm gemm{.dtype = step.dtype, .result_dtype = step.result_dtype, .axes = step.batch.size()};
   const bool a_by_k = step.a.column_stride.is_one(), b_by_k = !step.b.column_stride.is_one();
   // A of the transposed matmul is B^T; an operand that is contiguous along k stays so.
