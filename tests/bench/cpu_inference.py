@@ -20,6 +20,7 @@ import tempfile
 import time
 
 SEED, PRIORITY = 7, 20
+SETTINGS = ("OPENBLAS_", "OMP_", "GOMP_", "MKL_", "KMP_")  # variables that engines do without, because each chooses for itself
 PAUSE = 0.05  # seconds until the threads of the last engine sleep
 
 
@@ -122,7 +123,8 @@ class Engine:
         self.name, self.output, self.seconds = engine, directory / f"{engine}.npy", []
         command = [sys.executable, __file__, "--engine", engine, "--output", str(self.output), "--threads", str(options.threads),
                    "--precision", options.precision, workload]
-        environment = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+        environment["OMP_NUM_THREADS"] = str(options.threads)
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
         self.ready = self.answer()
 
