@@ -9,6 +9,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/cpu/small_m.h"
+#include "runtime/cpu/streamed_gemm.h"
 
 namespace smelt {
 namespace {
@@ -200,7 +201,7 @@ void PreparedGemm::scale(float* c) const {
 }
 
 void PreparedGemm::call(const float* a, const float* b, float* c, float beta) const {
-  if (call_small_m(a, b, c, beta)) return;
+  if (call_small_m(a, b, c, beta) || call_streamed(a, b, c, beta)) return;
   if (sizes_.m == 1 || sizes_.n == 1) return call_vector(a, b, c, beta);
   const bool by_rows = layout(sizes_.c, sizes_.m, sizes_.n)->by_rows;
   const int64_t lines = by_rows ? sizes_.m : sizes_.n;
@@ -239,6 +240,21 @@ bool PreparedGemm::call_small_m(const float* a, const float* b, float* c, float 
   const SmallM columns{s.n,  s.m, s.k, s.b.column_stride, s.a.row_stride, s.c.column_stride, s.c.row_stride,
                        alpha};
   s.m < s.n ? rows.run(a, b, c, beta) : columns.run(b, a, c, beta);
+  return true;
+}
+
+/// Handles up to hundreds of rows, or columns, of C, if the elements along k of both matrices are contiguous.
+bool PreparedGemm::call_streamed(const float* a, const float* b, float* c, float beta) const {
+  const GemmSizes& s = sizes_;
+  if (s.a.column_stride != 1 || s.b.row_stride != 1) return false;
+  const auto alpha = static_cast<float>(s.alpha);
+  const StreamedGemm rows{
+      s.m, s.n, s.k, s.a.row_stride, s.b.column_stride, s.c.row_stride, s.c.column_stride, alpha};
+  const StreamedGemm columns{
+      s.n, s.m, s.k, s.b.column_stride, s.a.row_stride, s.c.column_stride, s.c.row_stride, alpha};
+  const bool few_rows = s.m < s.n;
+  if (!(few_rows ? rows : columns).is_worthwhile()) return false;
+  few_rows ? rows.run(a, b, c, beta) : columns.run(b, a, c, beta);
   return true;
 }
 

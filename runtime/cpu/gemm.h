@@ -48,6 +48,7 @@ class PreparedGemm {
   void call(const float* a, const float* b, float* c, float beta) const;
   void call_block(const float* a, const float* b, float* c, float beta, int64_t m, int64_t n) const;
   bool call_small_m(const float* a, const float* b, float* c, float beta) const;
+  bool call_streamed(const float* a, const float* b, float* c, float beta) const;
   void call_vector(const float* a, const float* b, float* c, float beta) const;
 
   GemmSizes sizes_;                              // with joined batch axes

@@ -112,6 +112,16 @@ TEST(Gemm, EveryStrideCombinationAtOddSizes) {
           }
 }
 
+TEST(Gemm, HundredsOfRowsOrColumnsOfALargeProduct) {
+  Problem({50, 300, 256, {256, 1}, {1, 256}, {300, 1}}, 1).check("rows");
+  Problem({300, 50, 256, {260, 1}, {1, 256}, {64, 1}}, 2).check("columns");
+  Problem({50, 300, 256, {256, 1}, {1, 259}, {1, 50}}, 3).check("rows that are contiguous");
+  GemmSizes batch{50, 300, 256, {256, 1}, {1, 256}, {300, 1}};
+  batch.batch = {{3, 50 * 256, 300 * 256, 0, true}};
+  batch.beta = 0.5;
+  Problem(batch, 4).check("a reduced axis");
+}
+
 TEST(Gemm, VectorsMayHaveAnyStride) {
   Problem({1, 33, 31, {7, 5}, {40, 1}, {9, 3}}, 1).check("a row of A and of C with steps");
   Problem({33, 1, 31, {31, 1}, {3, 9}, {4, 11}}, 2).check("a column of B and of C with steps");
