@@ -1,6 +1,7 @@
 #include "runtime/cpu/narrow_gemm.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "runtime/base/convert.h"
 #include "runtime/base/error.h"
@@ -24,6 +25,11 @@ void for_each_run(const GemmSizes& s, size_t axis, int64_t at, const F& f) {
   const int64_t lines = by_rows ? s.m : s.n, length = by_rows ? s.n : s.m;
   const int64_t line = by_rows ? s.c.row_stride : s.c.column_stride;
   for (int64_t i = 0; i < lines; ++i) f(at + i * line, length);
+}
+
+/// Memory that is not set to zero, which would take as long as to fill it.
+std::unique_ptr<float[]> scratch_for(int64_t count) {
+  return std::make_unique_for_overwrite<float[]>(static_cast<size_t>(count));
 }
 
 /// Small-M GEMM with the i8 matrix, if elements along k are contiguous in both operands and no batch repeats.
@@ -60,15 +66,15 @@ int64_t TypedGemm::reach(const GemmSizes::Matrix& matrix, int64_t rows, int64_t 
   return empty ? 0 : last + 1;
 }
 
-const float* TypedGemm::widened(const void* from, DType dtype, int64_t count, std::vector<float>& scratch) {
+const float* TypedGemm::widened(const void* from, DType dtype, int64_t count, Scratch& scratch) {
   if (dtype == DType::f32) return static_cast<const float*>(from);
-  scratch.resize(static_cast<size_t>(count));
-  widen(from, dtype, scratch.data(), count);
-  return scratch.data();
+  scratch = scratch_for(count);
+  widen(from, dtype, scratch.get(), count);
+  return scratch.get();
 }
 
 void TypedGemm::multiply(const void* a, const void* b, float* c) const {
-  std::vector<float> wide_a, wide_b;
+  Scratch wide_a, wide_b;
   const auto beta = static_cast<float>(sizes_.beta);
   const auto a_reach = reach(sizes_.a, sizes_.m, sizes_.k, &Batch::a),
              b_reach = reach(sizes_.b, sizes_.k, sizes_.n, &Batch::b);
@@ -79,15 +85,11 @@ void TypedGemm::multiply(const void* a, const void* b, float* c) const {
   gemm_.run(from_a, widened(b, bytes_.b ? DType::i8 : operands_, b_reach, wide_b), c);
 }
 
-void TypedGemm::read_result(const void* c, std::vector<float>& scratch) const {
-  widen(c, result_, scratch.data(), static_cast<int64_t>(scratch.size()));
-}
-
 /// Writes elements of C only, because memory between its rows belongs to other tensors.
-void TypedGemm::write_result(const std::vector<float>& scratch, void* c) const {
+void TypedGemm::write_result(const float* scratch, void* c) const {
   auto* to = static_cast<std::byte*>(c);
   for_each_run(sizes_, 0, 0, [&](int64_t at, int64_t count) {
-    narrow(scratch.data() + at, to + at * size_of(result_), result_, count);
+    narrow(scratch + at, to + at * size_of(result_), result_, count);
   });
 }
 
@@ -100,17 +102,17 @@ void TypedGemm::add_bias(const void* bias, float* c) const {
 }
 
 void TypedGemm::run(const void* a, const void* b, void* c, const void* bias) const {
-  std::vector<float> wide_c;
   if (result_ == DType::f32) {
     multiply(a, b, static_cast<float*>(c));
     if (bias) add_bias(bias, static_cast<float*>(c));
     return;
   }
-  wide_c.resize(static_cast<size_t>(reach(sizes_.c, sizes_.m, sizes_.n, &Batch::c)));
-  if (sizes_.beta != 0) read_result(c, wide_c);
-  multiply(a, b, wide_c.data());
-  if (bias) add_bias(bias, wide_c.data());
-  write_result(wide_c, c);
+  const int64_t count = reach(sizes_.c, sizes_.m, sizes_.n, &Batch::c);
+  const Scratch wide_c = scratch_for(count);
+  if (sizes_.beta != 0) widen(c, result_, wide_c.get(), count);
+  multiply(a, b, wide_c.get());
+  if (bias) add_bias(bias, wide_c.get());
+  write_result(wide_c.get(), c);
 }
 
 Launch bind_step(const GemmStep& step, StepBinder& binder) {

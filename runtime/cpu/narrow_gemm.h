@@ -2,8 +2,8 @@
 // multiplied in f32, and the result is rounded to its type.
 #pragma once
 
+#include <memory>
 #include <optional>
-#include <vector>
 
 #include "runtime/base/dtype.h"
 #include "runtime/cpu/gemm.h"
@@ -34,11 +34,11 @@ class TypedGemm {
   /// Returns the number of elements from the matrix's first element to its last one, over all batches.
   int64_t reach(const GemmSizes::Matrix& matrix, int64_t rows, int64_t columns,
                 int64_t GemmSizes::Batch::* stride) const;
-  static const float* widened(const void* from, DType dtype, int64_t count, std::vector<float>& scratch);
+  using Scratch = std::unique_ptr<float[]>;
+  static const float* widened(const void* from, DType dtype, int64_t count, Scratch& scratch);
   void multiply(const void* a, const void* b, float* c) const;
-  void read_result(const void* c, std::vector<float>& scratch) const;
   void add_bias(const void* bias, float* c) const;
-  void write_result(const std::vector<float>& scratch, void* c) const;
+  void write_result(const float* scratch, void* c) const;
 
   GemmSizes sizes_;
   DType operands_ = DType::f32, result_ = DType::f32;
