@@ -1,10 +1,12 @@
 // GB/s of compiled kernels beside memcpy on the same number of threads, and the time to compile them.
 #include <benchmark/benchmark.h>
+#include <cblas.h>
 #include <omp.h>
 
 #include <cstring>
 
 #include "codegen/scheduling/schedule.h"
+#include "runtime/cpu/gemm.h"
 #include "tests/codegen/llvm_kernel_builder.h"
 
 namespace smelt::test {
@@ -230,6 +232,34 @@ void compile_40(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(compile_kernels(pointers, CpuTarget::host()));
 }
 
+/// Rows times weights [columns, k], which are in memory, not in a cache, as those of a model.
+void product(benchmark::State& state, bool blas) {
+  constexpr int64_t kFloats = 1 << 24;  // of all weights
+  const int64_t m = state.range(0), n = state.range(1), k = state.range(2);
+  const int64_t count = std::max<int64_t>(1, kFloats / (n * k));
+  const auto x = random_floats(static_cast<size_t>(m * k), 1),
+             weights = random_floats(static_cast<size_t>(count * n * k), 2);
+  std::vector<float> y(static_cast<size_t>(m * n));
+  const PreparedGemm gemm({m, n, k, {k, 1}, {1, k}, {n, 1}}, "product");
+  int64_t turn = 0;
+  for (auto _ : state) {
+    const float* w = weights.data() + turn++ % count * n * k;
+    if (blas)
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<int>(m), static_cast<int>(n),
+                  static_cast<int>(k), 1, x.data(), static_cast<int>(k), w, static_cast<int>(k), 0, y.data(),
+                  static_cast<int>(n));
+    else
+      gemm.run(x.data(), w, y.data());
+  }
+  state.counters["FLOP/s"] = benchmark::Counter(2.0 * static_cast<double>(m * n * k * state.iterations()),
+                                                benchmark::Counter::kIsRate);
+}
+
+void product_sizes(benchmark::internal::Benchmark* one) {
+  one->ArgsProduct({{32, 48, 64, 128, 197, 256, 512, 1024}, {3072}, {768}})->Args({128, 768, 3072});
+  one->UseRealTime()->Unit(benchmark::kMicrosecond);
+}
+
 #define SMELT_WORKLOAD(name, ...)                                         \
   void name##_bench(benchmark::State& state) { run(state, __VA_ARGS__); } \
   BENCHMARK(name##_bench)->Arg(64)->Arg(2048)->Arg(16384)->UseRealTime()->Name(#name)
@@ -245,6 +275,8 @@ SMELT_WORKLOAD(softmax_512, softmax(state.range(0), 512));
 SMELT_WORKLOAD(softmax_50257, softmax(state.range(0), 50257));
 SMELT_WORKLOAD(adamw, adamw(state.range(0)));
 SMELT_WORKLOAD(column_sum, column_sum(state.range(0)));
+BENCHMARK_CAPTURE(product, smelt, false)->Apply(product_sizes);
+BENCHMARK_CAPTURE(product, blas, true)->Apply(product_sizes);
 BENCHMARK(compile_40)->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace
