@@ -14,7 +14,6 @@ constexpr int64_t kMostRowsOfW = 96;       // that a thread multiplies at a time
 constexpr int64_t kStep = 24;              // of their number: whole tiles of all kinds
 constexpr int64_t kMostK = 384;            // products that are added before their sum is added to others
 constexpr int64_t kLeastMatrix = 1 << 16;  // numbers of w from which on packing and threads pay
-constexpr int kLine = 16;                  // numbers in a line of the cache
 constexpr std::align_val_t kAlignment{64};
 
 using Floats4 = float __attribute__((vector_size(4 * sizeof(float)), aligned(alignof(float)), may_alias));
