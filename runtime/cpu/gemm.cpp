@@ -252,9 +252,9 @@ bool PreparedGemm::call_streamed(const float* a, const float* b, float* c, float
       s.m, s.n, s.k, s.a.row_stride, s.b.column_stride, s.c.row_stride, s.c.column_stride, alpha};
   const StreamedGemm columns{
       s.n, s.m, s.k, s.b.column_stride, s.a.row_stride, s.c.column_stride, s.c.row_stride, alpha};
-  const bool few_rows = s.m < s.n;
-  if (!(few_rows ? rows : columns).is_worthwhile()) return false;
-  few_rows ? rows.run(a, b, c, beta) : columns.run(b, a, c, beta);
+  const bool is_wide = s.m < s.n;
+  if (!(is_wide ? rows : columns).is_worthwhile()) return false;
+  is_wide ? rows.run(a, b, c, beta) : columns.run(b, a, c, beta);
   return true;
 }
 

@@ -37,8 +37,8 @@ struct ChunkRowsOptions {
   /// Most rows per chunk, at the symbols' upper bounds; 0: no chunks. There are at most 64 chunks, so chunks
   /// may become larger than this.
   int64_t rows = 8192;
-  int64_t least_rows = 4096;   // a chunk may have this number of rows even if its result exceeds most_mib
-  int64_t most_mib = 1024;     // most MiB of the matmul's result per chunk
+  int64_t least_rows = 1536;   // a chunk may have this number of rows even if its result exceeds most_mib
+  int64_t most_mib = 508;      // most MiB of the matmul's result per chunk: with values per row, 512
   int64_t least_mib = 512;     // a matmul is not split if its whole result has fewer MiB
   DType storage = DType::f32;  // element type for which MiB are counted
   std::vector<std::string>* log = nullptr;  // receives a sentence per matmul that was split; null: no log

@@ -15,7 +15,7 @@ SM int products_stored(int wg) { return 2 + wg; }
 SM int products_read(int wg) { return 4 + wg; }
 
 // ---- roles
-// What all warps of a block know.
+// Sizes and addresses that all warps of a block know.
 struct Work {
   int m, n, steps;                             // steps: stages per tile
   int row_tiles, column_tiles, items;          // rows and columns of items, and their product

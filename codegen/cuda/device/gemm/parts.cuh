@@ -1,4 +1,4 @@
-// How products get from the warp groups of the matmul kernel for sm_90a that multiply to those that run the epilogue:
+// The way of products from the warp groups of the matmul kernel for sm_90a that multiply to those that run the epilogue:
 // rounded, through shared memory.
 // Requires: sizes.cuh, ../halves.cuh and the files of ../wgmma.
 

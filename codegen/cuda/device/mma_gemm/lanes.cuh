@@ -1,4 +1,4 @@
-// How the lanes of the matmul kernel for sm_80 and later get adjacent elements of the product for the epilogue.
+// Exchanges by which the lanes of the matmul kernel for sm_80 and later get adjacent elements of the product.
 // Requires: ../halves.cuh.
 
 
