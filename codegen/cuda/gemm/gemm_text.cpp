@@ -12,8 +12,8 @@ constexpr int kWarpgroups = 5, kWarpgroup = 128;
 constexpr int kWide = 128;                   // columns of the first wgmma of a tile
 constexpr int kDepth = 64, kRowBytes = 128;  // of a stage along k; of a row of a box
 constexpr int kBarrierBytes = 16;            // of a stage
-constexpr int kProductBytes = 2;  // of a product in shared memory
-constexpr int kSumBytes = 8 * 4;  // of a column: a number for each warp that runs the epilogue
+constexpr int kProductBytes = 2;             // of a product in shared memory
+constexpr int kSumBytes = 8 * 4;             // of a column: a number for each warp that runs the epilogue
 
 /// Returns the functions that multiply all columns of a tile, in one or two wgmma instructions.
 std::string products(const WgmmaGemm& gemm) {
