@@ -18,7 +18,7 @@ using Kind = Instruction::Kind;
 constexpr int64_t kPieceBytes = 16;  // that divide begins and pitches of what TMA or cp.async reads
 constexpr int64_t kMostSize = int64_t{1} << 30;   // of k: the template for sm_80 counts in 32 bits
 constexpr int64_t kMostPitch = int64_t{1} << 23;  // of its operands: 256 pitches are counted in 32 bits
-constexpr int64_t kMostSums = 8;  // of columns, for which shared memory has space beside the products
+constexpr int64_t kMostSums = 8;  // of columns, for which shared memory has space next to the products
 
 /// The matmul with contiguous rows of the result; a result with contiguous columns is transposed.
 struct Product {

@@ -12,6 +12,11 @@ namespace {
 constexpr int64_t kPieceRows = 16, kColumnSumBytes = 4;
 constexpr int64_t kHalfBytes = 2;
 
+/// Returns the bytes of a stage of the ring buffer: a tile of A and one of B.
+int64_t mma_stage_bytes(const MmaTiles& tiles) {
+  return (int64_t{tiles.rows} + tiles.columns) * tiles.depth * kHalfBytes;
+}
+
 }  // namespace
 
 std::string mma_gemm_prelude(const MmaGemm& gemm) {
@@ -40,10 +45,6 @@ std::string move_to_product(const std::vector<ProductAxis>& axes) {
     text += " } ";
   }
   return text;
-}
-
-int64_t mma_stage_bytes(const MmaTiles& tiles) {
-  return (int64_t{tiles.rows} + tiles.columns) * tiles.depth * kHalfBytes;
 }
 
 int64_t mma_shared_bytes(const MmaTiles& tiles, int sums) {

@@ -51,8 +51,6 @@ struct ProductAxis {
 /// variable of type int. The last axis is the innermost.
 std::string move_to_product(const std::vector<ProductAxis>& axes);
 
-/// Returns the bytes of a stage of the ring buffer: a tile of A and one of B.
-int64_t mma_stage_bytes(const MmaTiles& tiles);
 /// Returns the bytes of dynamic shared memory of a block.
 int64_t mma_shared_bytes(const MmaTiles& tiles, int sums);
 

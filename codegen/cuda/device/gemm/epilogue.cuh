@@ -3,6 +3,9 @@
 // Requires: tiles.cuh and the body's functions (codegen/cuda/gemm/gemm_text.h).
 
 
+// kCalls: calls of the epilogue for a lane's rows and eight of its columns. kAhead: calls by which loads are ahead.
+constexpr int kCalls = kPartRows / kStepRows, kAhead = kCalls - 1;
+
 // Runs the epilogue for 64 rows of a tile. All 128 threads of warp group number wg (0 or 1) of those that run epilogues
 // call it. `row` is the first of the rows, and `column` the first column. m and n: rows and columns of the whole
 // result. part: address in shared memory of the products. wait() returns when the products are there, and done()
@@ -10,7 +13,6 @@
 // A warp accesses 128 adjacent bytes of each row. Loads are issued kAhead calls of the epilogue before their values are
 // used, the first ones before the products are there. next_row and next_column: those of the warp group's next tile,
 // whose lines are fetched to the L2 cache meanwhile.
-constexpr int kCalls = kPartRows / kStepRows, kAhead = kCalls - 1;
 template <class Wait, class Done>
 SM void run_epilogue(unsigned part, int row, int column, int next_row, int next_column, int wg, int warp, int lane, int m, int n,
                      const BodyArguments& body, unsigned scratch, Wait wait, Done done) {
