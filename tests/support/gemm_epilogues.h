@@ -1,6 +1,6 @@
 // Test modules in text form: a matmul with an epilogue. The modules cover all operand layouts, sizes from
-// less than a tile to several tiles, sizes that are not multiples of a vector, column sums and random
-// numbers.
+// less than a tile to several tiles, sizes that are not multiples of a vector, column sums, random numbers
+// and random pointwise operations.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "compiler/driver/compile.h"
 
@@ -31,6 +32,30 @@ inline constexpr const char* kBodies[] = {
     "  return y = %y, c = %c, d = %d\n",
     "  %s = mul %h, %z : f32[M,{n}]\n  %y = dropout %s {{p = 0.1, id = 0}} : f32[M,{n}]\n  return y = %y\n"};
 
+/// Returns the body of an epilogue of two to seven random pointwise operations on %h, %bb and %z. Some of
+/// them are also summed over the rows, and the matmul's result may be an output too. All are continuous, so
+/// that a rounding error stays one.
+inline std::string random_body(std::mt19937_64& random) {
+  constexpr const char *kOne[] = {"tanh", "sigmoid", "neg", "abs", "erf", "gelu", "silu"},
+                       *kTwo[] = {"add", "sub", "mul", "max", "min"};
+  std::vector<std::string> values = {"%h", "%bb", "%z"};
+  std::string text, results;
+  const uint64_t count = 2 + random() % 6;
+  for (uint64_t i = 0; i < count; ++i) {
+    const std::string last = i == 0 ? "%h" : values.back(),
+                      other = values[i == 0 ? 1 + random() % 2 : random() % values.size()];
+    const bool two = random() % 3 != 0;
+    values.push_back(fmt::format("%v{}", i));
+    text += fmt::format("  {} = {} {}{} : f32[M,{{n}}]\n", values.back(),
+                        two ? one_of(kTwo, random) : one_of(kOne, random), last, two ? ", " + other : "");
+    if (random() % 4 != 0) continue;
+    text += fmt::format("  %c{} = reduce add {} {{{{axes = [0]}}}} : f32[{{n}}]\n", i, values.back());
+    results += fmt::format(", c{0} = %c{0}", i);
+  }
+  if (random() % 4 == 0) results += ", h = %h";
+  return fmt::format("{}  return y = {}{}\n", text, values.back(), results);
+}
+
 inline std::string module_text(uint64_t seed) {
   std::mt19937_64 random(seed);
   const int64_t n = one_of(kColumns, random), k = one_of(kDepths, random);
@@ -43,7 +68,8 @@ inline std::string module_text(uint64_t seed) {
       a_turned ? fmt::format("{},M", k) : fmt::format("M,{}", k),
       b_turned ? fmt::format("{},{}", k, n) : fmt::format("{},{}", n, k), a_turned ? "km" : "mk",
       b_turned ? "kn" : "nk", fmt::arg("n", n));
-  text += fmt::format(fmt::runtime(kBodies[seed / 4 % 4]), fmt::arg("n", n));
+  const std::string body = seed < 32 ? kBodies[seed / 4 % 4] : random_body(random);
+  text += fmt::format(fmt::runtime(body), fmt::arg("n", n));
   return text + "}\n";
 }
 
