@@ -109,6 +109,7 @@ static Target target_of(const OptionSource& source) {
 void read_option(const OptionSource& source, Target& value) {
   Target named = target_of(source);
   named.attention = value.attention, named.gemm_epilogues = value.gemm_epilogues;
+  named.same_bits = value.same_bits;
   value = named;
 }
 void read_option(const OptionSource& source, std::optional<Target>& value) {

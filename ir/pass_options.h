@@ -152,6 +152,7 @@ template <typename Field>
 void visit_options(Field& field, Target& o) {
   field("target", o), field("attention", NamedOption{o.attention, kAttentionTemplateNames});
   field("gemm_epilogues", NamedOption{o.gemm_epilogues, kGemmEpilogueNames});
+  field("same_bits", o.same_bits);
 }
 
 /// Returns the options that the text describes; other options have their defaults. Throws Error for an

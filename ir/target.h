@@ -57,6 +57,9 @@ struct Target {
   DeviceModel device = {};     // for a GPU: that of this machine, or a typical one of the architecture
   AttentionTemplates attention = AttentionTemplates::mma;
   GemmEpilogues gemm_epilogues = GemmEpilogues::off;
+  /// Every sum that an entry computes for a token has one order, which does not depend on the number of rows,
+  /// on the entry, or on what else runs with it (docs/dev/same_bits.md).
+  bool same_bits = false;
 
   Target();  // a CPU
   /// Returns the target for a GPU of this compute capability, for example 90, with the properties `device`.

@@ -62,7 +62,7 @@ void check_precision(const CompileOptions& options, const Target& target) {
 Target checked_target(const CompileOptions& options) {
   Target target = resolved_target(options);
   target.attention = templates_of(options.attention);
-  target.gemm_epilogues = options.gemm_epilogues;
+  target.gemm_epilogues = options.gemm_epilogues, target.same_bits = options.same_bits;
   check_precision(options, target);
   if (options.mode == Mode::train && pipeline_stages(options.mesh) > 1) check_stages(options);
   return target;
