@@ -58,7 +58,7 @@ struct Target {
   AttentionTemplates attention = AttentionTemplates::mma;
   GemmEpilogues gemm_epilogues = GemmEpilogues::off;
   /// Every sum that an entry computes for a token has one order, which does not depend on the number of rows,
-  /// on the entry, or on what else runs with it (docs/dev/same_bits.md).
+  /// on the entry, or on what else runs with it (docs/guides/precision.md).
   bool same_bits = false;
 
   Target();  // a CPU

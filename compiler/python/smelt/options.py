@@ -17,6 +17,7 @@ class CompileOptions(TypedDict, total=False):
     weight_type: Literal["float", "int8"]
     attention: Literal["auto", "fused", "unfused", "mma", "wgmma"]
     gemm_epilogues: Literal["off", "auto", "only", "wide", "mma", "mma-wide"]
+    same_bits: bool
     chunk_rows: int
     tune: bool
     no_plan_cache: bool
