@@ -56,6 +56,9 @@ struct BuildOptions {
   int64_t adapters = 0, adapter_rank = 16;
   /// Names of the linear maps with slots, as in LoraConfig::targets; empty: all linear maps of the blocks.
   std::vector<std::string> adapter_targets = {};
+  /// The log-probability of a sampled token has the bits that the criterion computes for it
+  /// (docs/guides/precision.md).
+  bool same_bits = false;
 };
 
 /// Builds the graphs, here with their outputs:

@@ -16,7 +16,8 @@ ModelGraph::ModelGraph(Module& module, const TransformerSpec& spec, const BuildO
          .dropout = dropout,
          .cache_type = options.cache_type,
          .adapters = adapters,
-         .adapter_dropout = std::string_view(name) == "loss" && adapters ? adapters->config.dropout : 0} {}
+         .adapter_dropout = std::string_view(name) == "loss" && adapters ? adapters->config.dropout : 0,
+         .same_bits = options.same_bits} {}
 
 void ModelGraph::add_loss() {
   read_sources();

@@ -21,7 +21,8 @@ CudaSource source_of(const Kernel& kernel, const std::vector<std::string>& sourc
   return {emit_cuda(kernel, sources), kernel.name,
           is_own                                   ? kWgmmaCapability
           : kernel.gemm && kernel.gemm->is_wgmma() ? kGemmCapability
-                                                   : 0};
+                                                   : 0,
+          !kernel.in_order};
 }
 
 /// Kernels whose code spills get a lighter schedule and are compiled again.
@@ -72,13 +73,14 @@ Plan make_cuda_plan(Program& program, const Target& target) {
   std::vector<CudaSource> texts;
   for (size_t i = 0; i < kernels.size(); ++i) texts.push_back(source_of(kernels[i], listed[i].sources));
   for (const TemplateKernel& kernel : template_kernels(program, target.compute_capability))
-    texts.push_back({kernel.code.source, kernel.code.name});
+    texts.push_back({kernel.code.source, kernel.code.name, 0, !target.same_bits});
   std::vector<Cubin> cubins = compile_lean(program, texts, listed, target.compute_capability);
   drop_alternatives(program, heavy_kernels(program, cubins));
   Plan plan = plan_without_code(program);
   plan.target = target.str();
   add_templates(plan, template_kernels(program, target.compute_capability));
   add_code(plan, texts, cubins);
+  for (KernelCode& kernel : plan.kernels) kernel.contracts = !target.same_bits;
   return plan;
 }
 

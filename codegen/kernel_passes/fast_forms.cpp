@@ -45,6 +45,7 @@ llvm::BitVector seen_with_all_digits(const Kernel& kernel) {
 }  // namespace
 
 void choose_fast_forms(Kernel& kernel) {
+  if (kernel.in_order) return;
   if (llvm::none_of(kernel.params, [](const KernelParam& p) { return is_16_bit(p.dtype); })) return;
   const llvm::BitVector seen = seen_with_all_digits(kernel);
   for (int id = 0; id < static_cast<int>(kernel.instructions.size()); ++id) {

@@ -26,7 +26,7 @@ bool divides_by_row_scalar(const Kernel& kernel, const KernelShape& shape, int i
 
 void divide_by_inverses(Kernel& kernel) {
   const KernelShape shape(kernel);
-  if (shape.is_reduced()) return;
+  if (shape.is_reduced() || kernel.in_order) return;
   for (int id = 0; id < static_cast<int>(kernel.instructions.size()); ++id) {
     Instruction& x = kernel.instructions[id];
     if (divides_by_row_scalar(kernel, shape, id))

@@ -99,7 +99,7 @@ bool keep_exponentials(Kernel& kernel, int64_t most_reductions) {
 void keep_exponentials_in_registers(Kernel& kernel) {
   constexpr int64_t kKeptElements = 48;  // of a thread
   const Schedule& s = kernel.schedule;
-  if (s.vectors > 0)
+  if (s.vectors > 0 && !kernel.in_order)
     keep_exponentials(kernel, kKeptElements / (int64_t{s.vectors} * s.vector_width) - std::ssize(s.cached));
 }
 

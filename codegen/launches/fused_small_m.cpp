@@ -8,6 +8,7 @@
 #include "codegen/kernel_passes/kernel_indices.h"
 #include "codegen/launches/result_reader.h"
 #include "codegen/scheduling/schedule.h"
+#include "codegen/scheduling/schedule_gpu.h"
 #include "codegen/scheduling/schedule_kernels.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -87,7 +88,7 @@ class Stager {
         arguments_(step.arguments) {}
 
   std::optional<Body> run(bool keeps_a, const Target& target) {
-    if (!has_form() || !find_a()) return std::nullopt;
+    if (!has_form() || !find_a() || (target.same_bits && !has_teams_of_rows())) return std::nullopt;
     if (keeps_a)
       copy_a();
     else
@@ -113,6 +114,12 @@ class Stager {
     const int64_t staged = program_.symbols.upper(gemm_.m) * staged_pitch(k) * size_of(gemm_.dtype);
     return kernel_.axes.back().kind == AxisKind::column && kernel_.axes.back().extent == gemm_.k &&
            rows == gemm_.m && staged <= kMostStagedBytes;
+  }
+
+  /// Returns whether a block has a team of fixed size for each row.
+  bool has_teams_of_rows() const {
+    const int64_t rows = pow2_ceil(program_.symbols.upper(gemm_.m));
+    return rows * fixed_team(gemm_.k.constant().value()) <= kSmallMThreads;
   }
 
   /// Finds the one store of A, at the current element; there must be no other access of A.

@@ -23,6 +23,8 @@ bool lighten_schedule(Kernel& kernel) {
   } else if (!reduced && s.threads > kFlatThreads && s.team <= kFlatThreads) {
     s.threads = kFlatThreads;
     if (s.splits == 0) s.grain = s.threads / s.team;
+  } else if (kernel.in_order && !s.flat) {
+    return false;
   } else if (s.vector_width > 1) {
     s.vector_width /= 2, s.vectors *= 2;
     if (reduced) s.tile /= 2;

@@ -72,6 +72,7 @@ int64_t partial_sum_rows(const Kernel& kernel, const Symbols& symbols) {
 }
 
 void choose_schedule(Kernel& kernel, const Symbols& symbols, const Target& target) {
+  kernel.in_order = target.same_bits;
   if (!kernel.has_template()) kernel.schedule.splits = has_partials(kernel) ? partial_splits(target) : 0;
   code_generator(target).schedule(kernel, symbols, target);
 }

@@ -31,7 +31,8 @@ Schedule for_a_block(const Kernel& kernel, const Symbols& symbols) {
       shape.inner < 0 ? 1 : symbols.upper(kernel.axes[static_cast<size_t>(shape.inner)].extent);
   const int64_t for_rows = kSmallMThreads / pow2_ceil(symbols.upper(rows)),
                 for_columns = pow2_ceil(quotient_up(columns, kLaneElements));
-  s.team = static_cast<int>(std::clamp<int64_t>(std::max(for_rows, for_columns), 32, kSmallMThreads));
+  if (!kernel.in_order || shape.all_of(Instruction::Kind::reduce).empty())
+    s.team = static_cast<int>(std::clamp<int64_t>(std::max(for_rows, for_columns), 32, kSmallMThreads));
   s.threads = kSmallMThreads, s.grain = kSmallMThreads / s.team;
   s.vectors = static_cast<int>(quotient_up(quotient_up(columns, s.vector_width), s.team));
   s.unroll = std::clamp(s.vectors, 1, 4);

@@ -85,6 +85,14 @@ int64_t GpuKernel::accumulators(Accumulation how) const {
 /// where most accesses are of 4 bytes or more; 8 where Philox draws eight numbers. Halved while the loads of
 /// a vector need too many registers.
 int64_t GpuKernel::vector_width() const {
+  if (sums_in_order()) {
+    if (accesses.need_order())
+      fail(
+          "--same-bits: kernel {} sums rows which it also overwrites, element by element: expected "
+          "--same-bits=off",
+          kernel.name);
+    return std::min(kRandomNumbers, pow2_ceil(bound_or_large(kernel.axes[shape.inner].extent, symbols)));
+  }
   if (shape.inner < 0 || accesses.need_order()) return 1;
   const bool random = accesses.draw_random();
   const int64_t narrowest = accesses.narrowest();
@@ -95,6 +103,11 @@ int64_t GpuKernel::vector_width() const {
   if (wanted > 4 && !random && accesses.are_mostly_wide()) wanted = 4;
   if (random) return wanted;
   return std::min(wanted, pow2_ceil(bound_or_large(kernel.axes[shape.inner].extent, symbols)));
+}
+
+bool GpuKernel::sums_in_order() const {
+  return kernel.in_order && !schedule.flat && shape.inner >= 0 && !shape.is_reduced() &&
+         !shape.all_of(Kind::reduce).empty();
 }
 
 int64_t GpuKernel::in_flight() const {

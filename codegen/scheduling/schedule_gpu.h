@@ -33,6 +33,13 @@ inline int64_t pow2_floor(int64_t n) {
 }
 inline int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/// Returns the number of lanes that share a row if sums over rows have one order: a function of the row's
+/// length, in elements, alone.
+constexpr int64_t kRowElements = 32;  // of a row in one thread
+inline int64_t fixed_team(int64_t columns) {
+  return std::min(kLargestTeam, pow2_ceil(quotient_up(columns, kRowElements)));
+}
+
 /// A kernel that is being scheduled, and the analyses of it that decisions are based on.
 struct GpuKernel {
   /// Resets the kernel's schedule, except for splits and cached values.
@@ -52,6 +59,9 @@ struct GpuKernel {
   int64_t rows_at_bound() const;
   /// Returns the number of running sums (`accumulate` instructions) that are stored as `how` specifies.
   int64_t accumulators(Accumulation how) const;
+  /// Returns whether the kernel sums rows whose sums have one order (Kernel::in_order). Its schedule then has
+  /// vectors of eight elements and a team of fixed_team lanes.
+  bool sums_in_order() const;
   /// Returns the number of vectors per row.
   int64_t vectors() const { return quotient_up(columns, schedule.vector_width); }
   /// Returns the number of elements per vector to choose for the schedule.

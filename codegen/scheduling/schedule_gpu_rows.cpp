@@ -9,8 +9,6 @@ namespace {
 
 using Kind = Instruction::Kind;
 
-/// Elements of a row in one thread.
-constexpr int64_t kRowElements = 32;
 /// Registers of a thread for what it keeps of them where one or two warps have a row.
 constexpr int64_t kWarpPayload = 160;
 /// In a kernel with a grid-stride loop, the number of blocks that share a multiprocessor, and the eighths of
@@ -42,19 +40,20 @@ class RowScheduler {
  private:
   bool rows() {
     if (gpu_.accumulators(Accumulation::memory) > 0) return rows_with_sums_in_memory(), s_.cached.empty();
-    int64_t team = row_team();
-    if (leaves_lanes_idle(team) && !gpu_.accesses.draw_random()) fill_lanes(team);
-    if (s_.splits > 0) team = walking_team(team);
+    const bool is_fixed = gpu_.sums_in_order();
+    int64_t team = is_fixed ? fixed_team(gpu_.columns) : row_team();
+    if (leaves_lanes_idle(team) && !gpu_.accesses.draw_random() && !is_fixed) fill_lanes(team);
+    if (s_.splits > 0 && !is_fixed) team = walking_team(team);
     const int64_t vectors = gpu_.vectors();
-    const bool fits = team > 0;
+    const bool fits = is_fixed ? fits_registers(team) : team > 0;
     const bool apart = gpu_.rows_at_bound() >= many_rows() && gpu_.accumulators(Accumulation::column) == 0;
-    s_.team = static_cast<int>(fits ? team : apart ? long_row_team() : kWalkThreads);
+    s_.team = static_cast<int>(fits || is_fixed ? team : apart ? long_row_team() : kWalkThreads);
     s_.vectors = fits ? static_cast<int>(quotient_up(vectors, team)) : 0;
     // A grid-stride loop waits for every row: its teams are few, so all loads of a row should be in flight.
     const int64_t flying = s_.splits > 0 && s_.vectors <= 4 ? 4 : kept_in_flight();
     s_.unroll = static_cast<int>(fits ? std::min<int64_t>(flying, s_.vectors) : gpu_.in_flight());
     set_block(!fits && gpu_.accumulators(Accumulation::column) > 0);
-    if (fits && is_long_walk())
+    if (fits && is_long_walk() && !is_fixed)
       walk_long();
     else
       s_.interleaved = s_.splits > 0 && (shares_begin_alike() || shares_end_unevenly());
@@ -126,6 +125,11 @@ class RowScheduler {
       return team;
     }
     return 0;
+  }
+
+  bool fits_registers(int64_t team) const {
+    const int64_t elements = quotient_up(gpu_.vectors(), team) * s_.vector_width;
+    return elements <= 2 * kRowElements && elements * kept_values() <= kWarpPayload;
   }
 
   /// Returns the team for few rows, at most one block per multiprocessor, whose time is that of their loads:

@@ -44,7 +44,6 @@ struct CompileOptions {
   /// Fusion of elementwise operations into the kernel of the matmul before them, on sm_90 in bf16 and f16
   /// (ir/target.h).
   GemmEpilogues gemm_epilogues = GemmEpilogues::measured;
-  bool same_bits = false;     // a token's results have the same bits in every entry (docs/guides/precision.md)
   bool int8_weights = false;  // i8 weights, in inference (passes/graph/precision/quantize_weights.h)
   bool tf32 = false;          // on a GPU, matmuls read f32 operands with 10 bits of mantissa
   bool masters = true;        // update f32 copies (masters) of parameters that matmuls read in bf16 or f16

@@ -10,7 +10,10 @@
 namespace smelt {
 namespace {
 
-FusedAttention fused_attention(AttentionForm form) {
+/// A softmax as a kernel of its own would sum as many keys as the entry may have.
+FusedAttention fused_attention(const CompileOptions& options) {
+  const AttentionForm form = options.attention;
+  if (options.build.same_bits) return FusedAttention::always;
   if (form == AttentionForm::unfused) return FusedAttention::never;
   return form == AttentionForm::automatic ? FusedAttention::automatic : FusedAttention::always;
 }
@@ -57,27 +60,22 @@ class PipelineBuilder {
                             {.target = target_,
                              .storage = options_.storage,
                              .trains = options_.mode == Mode::train,
-                             .fused = fused_attention(options_.attention),
+                             .fused = fused_attention(options_),
                              .report = reports_.fusions}});
   }
 
   /// Imported graphs take the form that later passes match: attention, no reshapes between operations.
   std::vector<PassCall> normalization() const {
-    return {
-        pass::bound_ids(),
-        pass::simplify(),
-        pass::refine_axes(),
-        pass::simplify(),
-        pass::match_attention(),
-        pass::sink_masks(),
-        pass::group_query_heads(),
-        decomposition(facts_.trains || differentiates() ? composites_with_vjp()
-                                                        : std::vector<Op>{Op::attention, Op::attention_grad}),
-        pass::simplify(),
-        pass::refine_axes(),
-        pass::simplify(),
-        pass::sink_concats(),
-        pass::simplify()};
+    std::vector<PassCall> calls = {pass::bound_ids(),        pass::simplify(),        pass::refine_axes(),
+                                   pass::simplify(),         pass::match_attention(), pass::sink_masks(),
+                                   pass::group_query_heads()};
+    if (options_.build.same_bits) calls.push_back(pass::round_results({options_.storage}));
+    append(calls,
+           {decomposition(facts_.trains || differentiates()
+                              ? composites_with_vjp()
+                              : std::vector<Op>{Op::attention, Op::attention_grad}),
+            pass::simplify(), pass::refine_axes(), pass::simplify(), pass::sink_concats(), pass::simplify()});
+    return calls;
   }
 
   /// Returns whether the options' own pass pipeline differentiates: composites with derivatives of their own
@@ -306,7 +304,7 @@ std::vector<PassCall> fusion_passes(const CompileOptions& options, const Target&
                                              .storage = options.storage,
                                              .updates_apart = options.offload.on()}),
                                  pass::accumulate_gemms()};
-  if (is_narrow) calls.push_back(pass::assign_precision({options.storage}));
+  if (is_narrow) calls.push_back(pass::assign_precision({options.storage, options.build.same_bits}));
   // A CPU has no space for rounding residuals in its tiles.
   if (is_narrow && target.can.attention_kernels) calls.push_back(pass::keep_attention_rest());
   if (options.tf32) calls.push_back(pass::allow_tf32());

@@ -58,12 +58,33 @@ void check_precision(const CompileOptions& options, const Target& target) {
         target.str());
 }
 
+void check_same_bits(const CompileOptions& options, const Target& target) {
+  if (!options.build.same_bits) return;
+  if (!target.can.mma_sync)
+    fail(
+        "--same-bits is for GPUs from sm_80 on, and the target is {}, whose matmul library adds in an order "
+        "that "
+        "depends on the number of rows: give --target=native or sm_80 and later, or leave it out",
+        target.str());
+  if (options.storage == DType::f32)
+    fail(
+        "--same-bits needs --precision=bf16 or fp16: the matmuls of f32 are the library's, whose order of "
+        "sums "
+        "depends on the number of rows");
+  if (options.attention == AttentionForm::unfused)
+    fail("--attention=unfused sums as many keys as an entry may have: leave it or --same-bits out");
+  if (options.mesh.ranks() > 1)
+    fail("--same-bits is for one rank, and --mesh has {}: sums over ranks depend on their number",
+         options.mesh.ranks());
+}
+
 /// Returns the target with the options of code generation. Throws Error where options contradict one another.
 Target checked_target(const CompileOptions& options) {
   Target target = resolved_target(options);
   target.attention = templates_of(options.attention);
-  target.gemm_epilogues = options.gemm_epilogues, target.same_bits = options.same_bits;
+  target.gemm_epilogues = options.gemm_epilogues, target.same_bits = options.build.same_bits;
   check_precision(options, target);
+  check_same_bits(options, target);
   if (options.mode == Mode::train && pipeline_stages(options.mesh) > 1) check_stages(options);
   return target;
 }

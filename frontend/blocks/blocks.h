@@ -28,6 +28,7 @@ struct BlockBuilder {
   AdapterSlots* adapter_slots = nullptr;  // of the linear maps of blocks; null: there are none
   /// i32[B]: the slot of each row's adapter, or -1 if the row has none; null: no row of this graph has one.
   Value* adapter_of_row = nullptr;
+  bool same_bits = false;  // BuildOptions::same_bits
 
   /// Sets the source name of the nodes that are added next: the name of the model's module `place`, such as
   /// "h.3.mlp", followed by "." and `part` if `part` is not empty.

@@ -123,9 +123,9 @@ bool Kernel::same_code(const Kernel& other) const {
          std::equal(axes.begin(), axes.end(), other.axes.begin(), other.axes.end(), same_axis) &&
          instructions == other.instructions && blocks == other.blocks &&
          row_predicate == other.row_predicate && schedule == other.schedule &&
-         random_slots == other.random_slots && waits == other.waits && copies == other.copies &&
-         attention == other.attention && gemm == other.gemm && same_codes(before, other.before) &&
-         same_codes(beside, other.beside) && same_codes(tail, other.tail);
+         random_slots == other.random_slots && waits == other.waits && in_order == other.in_order &&
+         copies == other.copies && attention == other.attention && gemm == other.gemm &&
+         same_codes(before, other.before) && same_codes(beside, other.beside) && same_codes(tail, other.tail);
 }
 
 }  // namespace smelt

@@ -227,6 +227,9 @@ struct Kernel {
   /// Programmatic dependent launch: the kernel may start before the previous launches have ended, and waits
   /// for them itself (KernelCode::waits).
   bool waits = false;
+  /// The bits of a row's results depend on the instructions and the length of the row alone: teams and
+  /// vectors have sizes that follow from the length, and there are no approximations (Target::same_bits).
+  bool in_order = false;
   int copies = 1;  // one launch runs the kernel this many times, each with other arguments
   /// Prologue of a small-M `gemm`: at most one kernel. Every thread block runs the whole prologue first; its
   /// result is in shared memory. Only the first thread block executes the prologue's stores to device memory.

@@ -40,6 +40,8 @@ Kernel KernelParser::kernel() {
       kernel_.random_slots = small_integer("how many random ids the kernel takes");
     else if (lexer.accept_word("waits"))
       kernel_.waits = true;
+    else if (lexer.accept_word("in_order"))
+      kernel_.in_order = true;
     else if (lexer.accept_word("copies"))
       kernel_.copies = small_integer("how many sets of arguments the kernel takes");
     else if (lexer.accept_word("before"))
@@ -137,8 +139,8 @@ void KernelParser::block() {
     block.scope = static_cast<KernelBlock::Scope>(word - std::begin(kScopeWords));
   else if (at.text != "unplaced")
     lexer.fail_at(at.offset,
-                  "expected schedule, attention, gemm, random_slots, waits, copies, where, row, column, "
-                  "reduced, unplaced, before, beside or tail");
+                  "expected schedule, attention, gemm, random_slots, waits, in_order, copies, where, row, "
+                  "column, reduced, unplaced, before, beside or tail");
   block.after_barrier = lexer.accept_word("after_barrier");
   block.loads_first = lexer.accept_word("loads_first");
   lexer.expect("{");

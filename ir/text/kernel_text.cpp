@@ -157,6 +157,7 @@ class KernelPrinter {
     if (k_.gemm) text += gemm(*k_.gemm);
     if (k_.random_slots != 0) text += fmt::format("  random_slots {}\n", k_.random_slots);
     if (k_.waits) text += "  waits\n";
+    if (k_.in_order) text += "  in_order\n";
     if (k_.copies != 1) text += fmt::format("  copies {}\n", k_.copies);
     if (k_.row_predicate != -1) text += fmt::format("  where %{}\n", k_.row_predicate);
     return text;

@@ -77,7 +77,7 @@ MachineCode own_code(const Plan& plan, const Dispensable& left_out) {
 
 CudaSource source_of(const KernelCode& kernel) {
   if (kernel.source.empty()) fail("the plan has no source of kernel '{}'", kernel.name);
-  return {kernel.source, kernel.name, kernel.only_capability};
+  return {kernel.source, kernel.name, kernel.only_capability, kernel.contracts};
 }
 
 MachineCode made_again(const Plan& plan, int compute_capability, const NvrtcInfo& nvrtc,

@@ -57,8 +57,10 @@ std::vector<std::string> compile_options(const CudaSource& source, int compute_c
   if (source.only_capability != 0 && source.only_capability != compute_capability)
     fail("kernel {} is for sm_{} alone, not for sm_{}", source.name, source.only_capability,
          compute_capability);
-  return {fmt::format("--gpu-architecture=sm_{}{}", compute_capability, kind), "--std=c++17",
-          "--ptxas-options=-v", "--diag-suppress=177"};
+  std::vector<std::string> options = {fmt::format("--gpu-architecture=sm_{}{}", compute_capability, kind),
+                                      "--std=c++17", "--ptxas-options=-v", "--diag-suppress=177"};
+  if (!source.contracts) options.emplace_back("--fmad=false");
+  return options;
 }
 
 /// Comments do not change the code: the same kernel of another layer or model is found again.

@@ -13,6 +13,7 @@ struct CudaSource {
   std::string text;
   std::string name;         // of the kernel, for messages
   int only_capability = 0;  // the only compute capability with the kernel's instructions (sm_90a: 90); 0: any
+  bool contracts = true;    // a product and a sum may become one instruction, which rounds once
 };
 
 /// Resources of a kernel, as ptxas reports them.

@@ -251,6 +251,8 @@ struct KernelCode {
   /// Programmatic dependent launch: the kernel may be launched before earlier launches have ended, and waits
   /// for them itself.
   bool waits = false;
+  /// The compiler of `source` may make one instruction, which rounds once, of a product and a sum.
+  bool contracts = true;
   std::string source = {};             // CUDA C++
   std::vector<std::byte> binary = {};  // the cubin for Plan::target
   /// Set for a part of attention on a CPU: the code computes one block of scores.

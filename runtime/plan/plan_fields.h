@@ -141,7 +141,7 @@ void visit_fields(V& v, T& x) {
   v("splits", x.splits), v("random_ids", x.random_ids), v("parameters", x.parameters), v("axes", x.axes);
   v("threads", x.threads), v("shared_bytes", x.shared_bytes), v("copies", x.copies);
   v("most_blocks", x.most_blocks), v("maps", x.maps), v("only_capability", x.only_capability);
-  v("waits", x.waits);
+  v("waits", x.waits), v("contracts", x.contracts);
   v("source", x.source), v("binary", x.binary), v("attention", x.attention), v("launch", x.launch);
 }
 

@@ -14,6 +14,7 @@
 #include "compiler/cli/commands/golden.h"
 #include "compiler/cli/commands/verify_generation.h"
 #include "compiler/cli/commands/verify_report.h"
+#include "compiler/cli/commands/verify_same_bits.h"
 #include "compiler/cli/shared/generation_flags.h"
 #include "compiler/cli/shared/model.h"
 #include "compiler/cli/shared/rounded_weights.h"
@@ -406,7 +407,9 @@ Verified verify(const VerifyCommand& options, const PlanMaker& make) {
 }
 
 void run_verify(const VerifyCommand& options) {
-  const Verified found = verify(options, {});
+  const Verified found = options.flags.values.build.same_bits
+                             ? verify_same_bits(options.model, options.flags, options.threads)
+                             : verify(options, {});
   fmt::print("{}\n{} compared, {} failed\n", found.table, found.compared, found.failed);
   if (found.failed > 0) exit_with(1);
 }
@@ -422,9 +425,11 @@ void add_verify(CLI::App& app) {
   auto options = std::make_shared<VerifyCommand>();
   CLI::App* command = app.add_subcommand(
       "verify", "Compare a model directory with its recorded logits, loss, gradients, AdamW losses and ids");
-  command->add_option("model", options->model, "directory with golden.safetensors and golden.json")
+  command
+      ->add_option("model", options->model,
+                   "directory with golden.safetensors and golden.json; with --same-bits any model")
       ->required()
-      ->check(CLI::ExistingDirectory);
+      ->check(CLI::ExistingPath);
   command->add_option("--threads", options->threads, "0: all cores")->check(CLI::NonNegativeNumber);
   options->flags.add_to(*command, {OptionGroup::sampling});
   on_call(command, options, run_verify);

@@ -38,12 +38,14 @@ void narrow_gradients(Graph& graph, DType storage) {
 /// A body: what it reads narrow is widened, what it stores narrow is rounded.
 class BodyRewriter {
  public:
-  BodyRewriter(Node& node) : node_(node), body_(*node.body) {}
+  /// `keeps_digits`: the body continues with values that it stores narrow as they are.
+  BodyRewriter(Node& node, bool keeps_digits) : node_(node), body_(*node.body), keeps_digits_(keeps_digits) {}
 
   void run() {
     for (const auto& [operand, input] : body_arguments(node_))
       if (input->dtype() == DType::f32 && operand->dtype() != DType::f32)
         widen_input(*input->node(), operand->dtype());
+    drop_exact_roundings();
     if (!returns_its_body(node_.op())) return;
     for (unsigned i = 0; i < node_.result_count(); ++i) {
       Value*& output = body_.outputs[i].value;
@@ -53,6 +55,23 @@ class BodyRewriter {
   }
 
  private:
+  /// Returns the narrow value that `value` is a widened copy of; null if there is none.
+  static Value* narrow_source(const Value& value, DType dtype) {
+    const Node& node = *value.node();
+    const bool widens = node.is(Op::convert) && node.operands().size() == 1 && value.dtype() == DType::f32;
+    return widens && node.operand(0)->dtype() == dtype ? node.operand(0) : nullptr;
+  }
+
+  /// Removes roundings of values that have just been widened from the same type.
+  void drop_exact_roundings() {
+    for (Node* narrow : nodes_of(body_, Op::convert))
+      if (narrow->operands().size() == 1 && narrow->result()->dtype() != DType::f32)
+        if (Value* source = narrow_source(*narrow->operand(0), narrow->result()->dtype())) {
+          body_.replace_all_uses(narrow->result(), source);
+          body_.erase(narrow);
+        }
+  }
+
   Node* convert(Value* value, DType dtype, Node* before) {
     Node* node = body_.create(Op::convert, {value}, {typed(*value, dtype)}, before);
     node->source = value->node()->source;
@@ -86,10 +105,11 @@ class BodyRewriter {
   /// The value in memory's type. Who computes with it in this body sees the rounded one too, so that a value
   /// is the same for all its readers.
   Value* rounded(Value* value, DType dtype) {
+    if (Value* source = narrow_source(*value, dtype)) return source;
     if (auto it = rounded_.find(value); it != rounded_.end()) return it->second;
     Node* narrow = convert(value, dtype, body_.next(value->node()));
     rounded_[value] = narrow->result();
-    if (value->users().size() > 1) {
+    if (value->users().size() > 1 && !keeps_digits_) {
       Node* wide = convert(narrow->result(), DType::f32, body_.next(narrow));
       body_.replace_uses_if(value, wide->result(), [&](Node& user) { return &user != narrow; });
     }
@@ -98,17 +118,19 @@ class BodyRewriter {
 
   Node& node_;
   Graph& body_;
+  const bool keeps_digits_;
   llvm::DenseMap<Value*, Value*> rounded_;
 };
 
 class Narrower {
  public:
-  Narrower(Graph& graph, DType storage) : graph_(graph), storage_(storage) {}
+  Narrower(Graph& graph, const AssignPrecisionOptions& options)
+      : graph_(graph), storage_(options.storage), same_bits_(options.same_bits) {}
 
   bool run() {
     narrow_gradients(graph_, storage_);
     find_kept_inputs();
-    const StorageClasses classes(graph_, kept_inputs_);
+    const StorageClasses classes(graph_, kept_inputs_, same_bits_);
     std::vector<Value*> narrow;
     for (const auto& node : graph_.nodes())
       for (const auto& result : node->results())
@@ -116,8 +138,8 @@ class Narrower {
     if (narrow.empty() && !has_matmuls() && !has_retained_ports()) return false;
     for (Value* value : narrow) set_narrow(*value);
     for (const auto& node : graph_.nodes())
-      if (node->body) BodyRewriter(*node).run();
-    for (Node* fusion : nodes_of(graph_, Op::fusion)) drop_if_copies(*fusion);
+      if (node->body) BodyRewriter(*node, same_bits_ && in_forward(*node)).run();
+    for (Node* fusion : nodes_of(graph_, Op::fusion)) drop_copies(*fusion);
     show_outputs();
     for (const auto& node : graph_.nodes()) settle(*node);
     return true;
@@ -150,27 +172,66 @@ class Narrower {
     return fusion->result();
   }
 
-  /// A fusion whose results are what it reads, widened and rounded back, is not needed.
-  void drop_if_copies(Node& fusion) {
-    llvm::SmallVector<Value*, 4> read;
-    for (const Graph::Output& output : fusion.body->outputs) {
-      Value* operand = read_back(fusion, *output.value);
-      if (!operand) return;
-      read.push_back(operand);
+  /// Replaces results that are what the fusion reads, or widens and rounds back, and results that it returns
+  /// twice.
+  void drop_copies(Node& fusion) {
+    llvm::SmallVector<unsigned, 4> kept;
+    for (unsigned i = 0; i < fusion.result_count(); ++i) {
+      Value* output = fusion.body->outputs[i].value;
+      const auto same =
+          llvm::find_if(kept, [&](unsigned k) { return fusion.body->outputs[k].value == output; });
+      Value* copy = same != kept.end() ? fusion.result(*same) : read_back(fusion, *output);
+      if (copy)
+        graph_.replace_all_uses(fusion.result(i), copy);
+      else
+        kept.push_back(i);
     }
-    for (unsigned i = 0; i < fusion.result_count(); ++i) graph_.replace_all_uses(fusion.result(i), read[i]);
+    if (kept.empty())
+      graph_.erase(&fusion);
+    else if (kept.size() < fusion.result_count())
+      keep_results(fusion, kept);
+  }
+
+  /// Returns the operand that the output of a body is a copy of; null if there is none.
+  static Value* read_back(const Node& fusion, const Value& output) {
+    const Value* read = &output;
+    if (const Node& narrow = *output.node(); narrow.is(Op::convert) && output.dtype() != DType::f32)
+      if (const Node& wide = *narrow.operand(0)->node();
+          wide.is(Op::convert) && wide.result()->dtype() == DType::f32)
+        read = wide.operand(0);
+    for (const BodyArgument& argument : body_arguments(fusion))
+      if (argument.input == read && argument.input->dtype() == output.dtype() &&
+          argument.operand->dtype() == output.dtype())
+        return argument.operand;
+    return nullptr;
+  }
+
+  void keep_results(Node& fusion, llvm::ArrayRef<unsigned> kept) {
+    llvm::SmallVector<Graph::Output, 4> outputs;
+    llvm::SmallVector<Type, 4> types;
+    for (const unsigned i : kept) {
+      outputs.push_back(fusion.body->outputs[i]);
+      types.push_back(fusion.result(i)->type);
+    }
+    fusion.body->outputs.assign(outputs.begin(), outputs.end());
+    Node* fewer = remade(fusion, types);
+    for (unsigned i = 0; i < kept.size(); ++i) take_place(*fusion.result(kept[i]), *fewer->result(i));
     graph_.erase(&fusion);
   }
 
-  static Value* read_back(const Node& fusion, const Value& output) {
-    const Node& narrow = *output.node();
-    if (!narrow.is(Op::convert) || output.dtype() == DType::f32) return nullptr;
-    const Node& wide = *narrow.operand(0)->node();
-    if (!wide.is(Op::convert) || wide.result()->dtype() != DType::f32) return nullptr;
-    for (const BodyArgument& argument : body_arguments(fusion))
-      if (argument.input == wide.operand(0) && argument.input->dtype() == output.dtype())
-        return argument.operand;
-    return nullptr;
+  /// Returns a fusion before this one that has its body and results of other types.
+  Node* remade(Node& fusion, llvm::ArrayRef<Type> types) {
+    Node* other = graph_.create(Op::fusion, fusion.operands(), types, &fusion);
+    other->source = fusion.source;
+    other->attributes = fusion.attributes;
+    inherit_marks(fusion, *other);
+    other->body = std::move(fusion.body);
+    return other;
+  }
+
+  void take_place(Value& of, Value& result) {
+    result.name = of.name;
+    graph_.replace_all_uses(&of, &result);
   }
 
   // ---- what a stage of a pipeline keeps
@@ -241,15 +302,8 @@ class Narrower {
     llvm::SmallVector<Type, 4> types;
     for (const auto& result : fusion.results()) types.push_back(result->type);
     types.push_back(wide->type);
-    Node* wider = graph_.create(Op::fusion, fusion.operands(), types, &fusion);
-    wider->source = fusion.source;
-    wider->attributes = fusion.attributes;
-    inherit_marks(fusion, *wider);
-    wider->body = std::move(fusion.body);
-    for (unsigned i = 0; i < fusion.result_count(); ++i) {
-      wider->result(i)->name = fusion.result(i)->name;
-      graph_.replace_all_uses(fusion.result(i), wider->result(i));
-    }
+    Node* wider = remade(fusion, types);
+    for (unsigned i = 0; i < fusion.result_count(); ++i) take_place(*fusion.result(i), *wider->result(i));
     graph_.erase(&fusion);
     return wider->result(wider->result_count() - 1);
   }
@@ -312,6 +366,7 @@ class Narrower {
 
   Graph& graph_;
   DType storage_;
+  bool same_bits_;
   llvm::DenseSet<const Value*> kept_inputs_;                 // that come narrow
   llvm::DenseMap<std::pair<Value*, DType>, Value*> copies_;  // of operands, by what they are rounded to
 };
@@ -320,7 +375,7 @@ class Narrower {
 
 bool assign_precision(Graph& graph, const AssignPrecisionOptions& options) {
   if (options.storage == DType::f32) return false;
-  return Narrower(graph, options.storage).run();
+  return Narrower(graph, options).run();
 }
 
 DType parse_precision(std::string_view text) {

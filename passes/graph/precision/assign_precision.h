@@ -27,10 +27,13 @@ namespace smelt {
 
 struct AssignPrecisionOptions {
   DType storage = DType::f32;  // bf16 or f16; f32: nothing changes
+  /// Forward computes the same numbers whichever kernels there are: of the values that a kernel of forward
+  /// stores for another one of forward, only those that a `convert` has rounded are stored narrow.
+  bool same_bits = false;
 };
 template <typename Field>
 void visit_options(Field& field, AssignPrecisionOptions& o) {
-  field("storage", o.storage);
+  field("storage", o.storage), field("same_bits", o.same_bits);
 }
 /// Assigns the storage types. Requires: in a pipeline stage, forward entries are processed before backward
 /// entries.

@@ -38,6 +38,26 @@ class BodyActivations {
   llvm::DenseMap<const Value*, bool> known_;
 };
 
+/// Returns whether a node of forward reads the value, maybe from a view.
+bool is_read_in_forward(const Value& value) {
+  return llvm::any_of(value.users(), [](const Node* user) {
+    return is_view(*user) ? is_read_in_forward(*user->result()) : in_forward(*user);
+  });
+}
+
+/// Returns whether the elements of a value in the node's body are those of narrow values, such as the rows of
+/// a parameter.
+bool is_rounded(const Node& node, const Value& value) {
+  const Node& made_by = *value.node();
+  if (is_narrow_float(value.dtype())) return true;
+  if (made_by.is(Op::gather) && made_by.operand(0)->node()->is(Op::input))
+    return llvm::any_of(body_arguments(node), [&](const BodyArgument& argument) {
+      return argument.input == made_by.operand(0) && argument.operand->node()->is(Op::parameter);
+    });
+  if (is_view(made_by) || made_by.is(Op::gather)) return is_rounded(node, *made_by.operand(0));
+  return made_by.is(Op::convert) && is_narrow_float(made_by.operand(0)->dtype());
+}
+
 /// The value is a table that a gather of the node's body looks into.
 bool is_gathered(const Node& node, const Value* value) {
   return llvm::any_of(body_arguments(node), [&](const BodyArgument& argument) {
@@ -55,8 +75,9 @@ bool is_inserted_into(const Value* input) {
 
 }  // namespace
 
-StorageClasses::StorageClasses(const Graph& graph, const llvm::DenseSet<const Value*>& narrow_inputs)
-    : graph_(graph), narrow_inputs_(narrow_inputs) {
+StorageClasses::StorageClasses(const Graph& graph, const llvm::DenseSet<const Value*>& narrow_inputs,
+                               bool same_bits)
+    : graph_(graph), narrow_inputs_(narrow_inputs), same_bits_(same_bits) {
   number_values();
   for (const auto& node : graph.nodes()) join(*node);
   for (const auto& node : graph.nodes()) add(*node);
@@ -196,7 +217,9 @@ void StorageClasses::add_body(const Node& node) {
       constraints(result).must_be_wide = true;
       continue;
     }
-    if (result->rank() == 0 || node.phase == Phase::update)
+    const bool keeps_digits =
+        same_bits_ && in_forward(node) && is_read_in_forward(*result) && !is_rounded(node, *output.value);
+    if (result->rank() == 0 || node.phase == Phase::update || keeps_digits)
       constraints(result).must_be_wide = true;
     else if (body.of(output.value))
       constraints(result).narrow = true;

@@ -18,7 +18,9 @@ class StorageClasses {
  public:
   /// Finds the classes. Runs after fuse. The classes of inputs in `narrow_inputs` are narrow. An output that
   /// a pipeline stage retains (runtime/plan/retained_ports.h) does not make its class wide.
-  explicit StorageClasses(const Graph& graph, const llvm::DenseSet<const Value*>& narrow_inputs = {});
+  /// `same_bits`: see AssignPrecisionOptions.
+  explicit StorageClasses(const Graph& graph, const llvm::DenseSet<const Value*>& narrow_inputs = {},
+                          bool same_bits = false);
   /// Returns whether the value is f32 and should be stored narrow.
   bool is_narrow(const Value* value) const;
 
@@ -49,6 +51,7 @@ class StorageClasses {
 
   const Graph& graph_;
   const llvm::DenseSet<const Value*> narrow_inputs_;
+  const bool same_bits_;
   llvm::DenseMap<const Value*, int> numbers_;
   mutable std::vector<int> parent_;       // union-find of values' numbers
   std::vector<Constraints> constraints_;  // by the number of the class

@@ -4,6 +4,7 @@
 
 #include "ir/analysis/attention_form.h"
 #include "llvm/ADT/STLExtras.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -45,6 +46,12 @@ void note_refusal(const Node& node, const std::string& reason, const KeptAttenti
 bool keeps_attention(const Node& node, const KeptAttention& rule) {
   if (!rule.target) return true;
   const std::optional<std::string> reason = why_apart(node, rule);
+  if (reason && rule.target->same_bits)
+    fail(
+        "--same-bits: attention \"{}\" would become matmuls around a softmax, whose sums depend on the "
+        "number of keys: "
+        "{}; leave --same-bits out for this model",
+        node.source, *reason);
   if (reason && rule.report) note_refusal(node, *reason, rule);
   return !reason;
 }
