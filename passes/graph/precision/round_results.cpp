@@ -4,6 +4,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
+#include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
@@ -31,6 +32,16 @@ llvm::ArrayRef<Value*> multiplied(const Node& product) {
   return product.operands().take_front(product.is(Op::attention) ? 3 : 2);
 }
 
+bool adds_up(const Node& node) {
+  return node.is(ReduceOp::add) || node.is(ReduceOp::max_sumexp) || node.is(ReduceOp::mean_variance);
+}
+
+/// Returns whether the node reduces the last dim alone.
+bool is_over_row(const Node& reduce) {
+  const std::vector<int64_t>& axes = reduce.get(attr::axes);
+  return axes.size() == 1 && axes[0] == static_cast<int64_t>(reduce.operand(0)->rank()) - 1;
+}
+
 class Rounder {
  public:
   Rounder(Graph& graph, DType storage) : graph_(graph), storage_(storage) {}
@@ -38,6 +49,7 @@ class Rounder {
   bool run() {
     find_activations();
     find_read();
+    for (const auto& node : graph_.nodes()) require_own_order(*node);
     std::vector<Value*> rounded;
     for (const auto& node : graph_.nodes())
       if (Value* result = node->result_count() > 0 ? node->result(0) : nullptr)
@@ -72,6 +84,19 @@ class Rounder {
       const auto operands = value->node()->operands();
       open.append(operands.begin(), operands.end());
     }
+  }
+
+  /// Throws Error if a value from which a product is computed is a sum in an order that depends on sizes.
+  void require_own_order(const Node& node) const {
+    const Value* result = node.result_count() > 0 ? node.result(0) : nullptr;
+    if (!result || !is_float(result->dtype()) || !read_.contains(result)) return;
+    const bool across_rows = adds_up(node) && !is_over_row(node);
+    if (across_rows || node.is(Op::scatter_add) || node.is(Op::scan))
+      fail(
+          "--same-bits: \"{}\" ({}) adds up several rows, in an order that depends on the number of rows; "
+          "expected "
+          "sums over the last dim alone; leave --same-bits out for this model",
+          node.source, info(node.op()).name);
   }
 
   bool rounds(const Node& node) const {
