@@ -43,10 +43,11 @@ std::optional<std::string> Target::refuses(const Node& composite, DType storage)
                                : why_no_blocked_attention(composite);
 }
 
-/// Every library adds to what is where the result goes (beta = 1); cuBLASLt also adds a bias to rows.
+/// Every library adds to what is where the result goes (beta = 1); cuBLASLt also adds a bias to rows. Where
+/// bits are the same in every entry, a sum is rounded before anything is added to it.
 bool Target::keeps_body(const Node& matmul) const {
   const auto found = epilogue(matmul);
-  if (!found) return false;
+  if (!found || (same_bits && matmul.phase == Phase::forward)) return false;
   return found->kind == Epilogue::Kind::matrix || (can.bias_epilogue && has_rows(matmul));
 }
 

@@ -18,7 +18,7 @@ extern const std::string_view kAttentionMmaElementGradient, kAttentionMmaElement
 extern const std::string_view kAttentionWgmmaBackward, kAttentionWgmmaBackwardTiles, kAttentionWgmmaForward,
     kAttentionWgmmaForwardTiles, kAttentionWgmmaGradients, kAttentionWgmmaMath, kAttentionWgmmaOrder,
     kAttentionWgmmaQueryGradient, kAttentionWgmmaTiles, kAttentionWgmmaWeights;
-extern const std::string_view kBatchedGemmKernel, kBatchedGemmPutPair;
+extern const std::string_view kBatchedGemmInstructions, kBatchedGemmKernel, kBatchedGemmPutPair;
 extern const std::string_view kGemmCopies, kGemmEpilogue, kGemmFunction, kGemmParts, kGemmSizes, kGemmTiles;
 extern const std::string_view kInitializeDraws, kInitializeKernel, kInitializeStoreBf16, kInitializeStoreF32;
 extern const std::string_view kMmaGemmCopies, kMmaGemmFunction, kMmaGemmInstructions, kMmaGemmLanes,
@@ -28,7 +28,7 @@ extern const std::string_view kRowsCluster, kRowsEntry, kRowsOneBlock;
 extern const std::string_view kSamplingBest, kSamplingBins, kSamplingKernel, kSamplingList, kSamplingRow,
     kSamplingSearch, kSamplingWeights;
 extern const std::string_view kScanColumns, kScanRows;
-extern const std::string_view kSmallMGemmFunction, kSmallMGemmInstructions, kSmallMGemmKernel,
+extern const std::string_view kSmallMGemmChain, kSmallMGemmFunction, kSmallMGemmInstructions, kSmallMGemmKernel,
     kSmallMGemmWidenBytes;
 extern const std::string_view kSortingBegins, kSortingCount, kSortingDigits, kSortingPlace, kSortingRank;
 extern const std::string_view kTopKFew, kTopKPut, kTopKSelect;

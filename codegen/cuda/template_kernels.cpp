@@ -45,8 +45,8 @@ class StepTemplates {
   void add(const CollectiveStep&, StepPlace) {}
 
   void add(const GemmStep& matmul, StepPlace place) {
-    if (const auto batched = batched_gemm(matmul))
-      add_made(batched->name(), place, [&] { return batched_gemm_kernel(*batched); });
+    for (const BatchedGemm& batched : batched_gemm(matmul))
+      add_made(batched.name(), place, [&] { return batched_gemm_kernel(batched); });
     for (const SmallM& few : small_m(program_, program_.entries[place.entry], matmul))
       add_made(few.name(), place, [&] { return small_m_kernel(few); });
   }

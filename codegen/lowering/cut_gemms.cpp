@@ -37,7 +37,7 @@ Cut along_columns(const GemmStep& step) {
 /// The few products first: what is rounded between the two is small.
 Cut along_depth(const GemmStep& step) {
   const int64_t at = cut_of(step.k);
-  if (at == 0) return {step};
+  if (at == 0 || step.in_order) return {step};
   GemmStep main = step, rest = step;
   main.k = at, rest.k = step.k - Dim(at);
   advance(rest.a.base, step.a.column_stride, at), advance(rest.b.base, step.b.row_stride, at);

@@ -32,7 +32,8 @@ Program lower(const Module& module, const Target& target = {});
 
 /// Returns steps that together compute the same as `step`, in the order in which they must run. A matmul has
 /// the extents m (rows), n (columns) and k (summed). If one of them is a constant >= 4096 and not a multiple
-/// of 8, it is split into a multiple of 8 and a remainder below 8. Only matmuls of 16-bit floats are split.
+/// of 8, it is split into a multiple of 8 and a remainder below 8. Only matmuls of 16-bit floats are split,
+/// and along k only those that do not add in order (GemmStep::in_order).
 std::vector<GemmStep> cut_gemm(const GemmStep& step);
 
 // ---- finish_partial_sums.cpp

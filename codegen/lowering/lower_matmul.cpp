@@ -118,7 +118,8 @@ class MatmulLowering {
     const auto most = [&](const MatmulRun& run) {
       return static_cast<double>(builder_.symbols().upper(run.extent));
     };
-    const bool sums = dims.summed.empty() || (node_.result()->dtype() == DType::f32 && most(dims.k) >= kDeep);
+    const bool sums = dims.summed.empty() ||
+                      (!in_order() && node_.result()->dtype() == DType::f32 && most(dims.k) >= kDeep);
     return sums && most(dims.m) * most(dims.n) * most(dims.k) >= kWork;
   }
 
@@ -198,6 +199,7 @@ class MatmulLowering {
     if (step.n.is_one() && step.b.row_stride.is_one()) step.b.column_stride = step.k;
     if (step.m.is_one() && step.c.column_stride.is_one()) step.c.row_stride = step.n;
     step.tf32 = node_.get(attr::tf32);
+    step.in_order = in_order();
     if (is_i8(0) != is_i8(1)) step.a_i8 = is_i8(0), step.b_i8 = is_i8(1);
     for (const auto* runs : {&batch, &dims.repeated, &dims.summed})
       for (const MatmulRun& run : *runs)
@@ -205,11 +207,22 @@ class MatmulLowering {
     return step;
   }
 
+  /// Returns whether each element of the result is a chain (GemmStep::in_order).
+  bool in_order() const {
+    const DType dtype = node_.operand(is_i8(0) ? 1 : 0)->dtype();
+    const bool half = dtype == DType::bf16 || dtype == DType::f16;
+    const Target& target = builder_.target();
+    return target.same_bits && target.can.mma_sync && node_.phase == Phase::forward && half;
+  }
+
   bool is_i8(unsigned operand) const { return node_.operand(operand)->dtype() == DType::i8; }
 
   GemmStep finished(GemmStep step) {
     if (has_bias()) step.bias = bias();
     if (adds_matrix()) step.beta = 1;
+    if (step.in_order && (step.bias || step.beta != 0))
+      fail_with(Status::internal, "{}: a sum in order with an addend: expected a kernel of its own for the addend",
+                node_.describe());
     return step;
   }
 

@@ -71,7 +71,9 @@ inline constexpr uint32_t kEpilogueBias = 4;
 // cublasLtMatrixLayoutAttribute_t
 inline constexpr int kBatchCount = 5, kBatchStride = 6, kBatchMode = 8;
 // cublasLtMatmulPreferenceAttributes_t
-inline constexpr int kMaxWorkspace = 1, kMinAlignmentA = 5;
+inline constexpr int kMaxWorkspace = 1, kReductionSchemes = 3, kMinAlignmentA = 5;
+// cublasLtReductionScheme_t: partial sums of split k are not allowed
+inline constexpr uint32_t kNoReductions = 0;
 
 /// Returns the cudaDataType of f32, f16 or bf16. Throws Error for other types.
 int data_type(DType dtype);

@@ -91,8 +91,8 @@ GemmSizes transposed(const GemmSizes& s) {
 
 std::string GemmProblem::bucket() const {
   const auto pitch = [&](int64_t p) { return divisor_up_to(p, 64); };
-  return fmt::format("{}>{} {}{}{}{}{} m{} n{} k{} b{} pitch {}/{}/{} at {}", tf32 ? "tf32" : name(dtype),
-                     name(result_dtype), transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N',
+  return fmt::format("{}{}>{} {}{}{}{}{} m{} n{} k{} b{} pitch {}/{}/{} at {}", in_order ? "in order " : "",
+                     tf32 ? "tf32" : name(dtype), name(result_dtype), transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N',
                      accumulates ? "+" : "", by_pointers ? "*" : "", has_bias ? "b" : "", size_bucket(m),
                      size_bucket(n), size_bucket(k), size_bucket(batch), pitch(a_pitch), pitch(b_pitch),
                      pitch(c_pitch), alignment);
@@ -124,7 +124,7 @@ PreparedGemm::PreparedGemm(const Device& device, const GemmSizes& given, DeviceP
               .a_pitch = as.pitch,
               .b_pitch = bs.pitch,
               .c_pitch = cs.pitch};
-  problem_.has_bias = bias != 0, problem_.tf32 = given.tf32;
+  problem_.has_bias = bias != 0, problem_.tf32 = given.tf32, problem_.in_order = given.in_order;
   const std::vector<Batch> outer = collapsed(sizes.batch, false);
   if (count(outer) == 0) return;
   const bool sums_nothing = sizes.k == 0 || count(collapsed(sizes.batch, true)) == 0;
@@ -262,8 +262,10 @@ int PreparedGemm::launch(const Call& call, const LtAlgorithm& algorithm, Stream 
   const auto pointer = [](DevicePointer p) { return reinterpret_cast<void*>(p); };
   return cublas_lt().Matmul(blas_, descriptor_.get(), &alpha_, pointer(call.a), a_.get(), pointer(call.b),
                             b_.get(), &call.beta, pointer(call.c), c_.get(), pointer(call.c), c_.get(),
-                            &algorithm, pointer(workspace), kGemmWorkspace, stream);
+                            &algorithm, pointer(workspace), static_cast<size_t>(workspace_bytes()), stream);
 }
+
+int64_t PreparedGemm::workspace_bytes() const { return problem_.in_order ? 0 : kGemmWorkspace; }
 
 /// Returns the first status that is not 0.
 int PreparedGemm::try_all(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const {

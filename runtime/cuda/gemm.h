@@ -4,9 +4,13 @@
 // The library is column-major. If the rows of the result are contiguous, the library computes C^T = B^T A^T.
 // If a GEMM has new sizes, several algorithms are measured, and the fastest is stored for later GEMMs
 // (gemm_choices.h).
+//
+// A GEMM in order (GemmStep::in_order) has a kernel of Smelt that computes it. Of the library, only algorithms
+// without split k are asked for, and only those are used whose results have the bits of this kernel.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +35,8 @@ struct GemmSizes {
   double alpha = 1, beta = 0;
   std::vector<Batch> batch = {};
   DType dtype = DType::f32, result_dtype = DType::f32;
-  bool tf32 = false;  // f32 operands may be rounded to 10 bits of mantissa
+  bool tf32 = false;      // f32 operands may be rounded to 10 bits of mantissa
+  bool in_order = false;  // every element is a chain (GemmStep::in_order)
 };
 
 /// Returns the sizes of the transposed product, C^T = B^T A^T.
@@ -43,7 +48,7 @@ GemmSizes transposed(const GemmSizes& sizes);
 struct GemmProblem {
   DType dtype = DType::f32, result_dtype = DType::f32;
   bool transpose_a = false, transpose_b = false, accumulates = false, by_pointers = false, has_bias = false;
-  bool tf32 = false;
+  bool tf32 = false, in_order = false;
   int64_t m = 0, n = 0, k = 0, a_pitch = 0, b_pitch = 0, c_pitch = 0;
   int64_t batch = 1, a_stride = 0, b_stride = 0, c_stride = 0;
   int64_t alignment = 256;  // in bytes; divides the addresses of all matrices. PreparedGemm uses at most 16
@@ -69,7 +74,8 @@ class PreparedGemm {
                DevicePointer c, const std::string& place, DevicePointer bias = 0);
 
   /// Adds a kernel of Smelt that computes the same product. `choose` measures it like the library's
-  /// algorithms. If it was the fastest, `run` launches it.
+  /// algorithms. If it was the fastest, `run` launches it. A GEMM in order needs it: its bits are the ones that
+  /// an algorithm of the library must have, and it runs if nothing can be measured.
   void consider(KernelLaunch own) { own_ = std::move(own); }
   /// Returns the kernel that was added; null if there is none.
   KernelLaunch* considered() { return own_ ? &own_ : nullptr; }
@@ -78,7 +84,7 @@ class PreparedGemm {
   void run(Stream stream, DevicePointer workspace);
   /// Sets the algorithm to the one in `choices`, or else to the fastest by measurement, which is added to
   /// `choices`. If the algorithm in `choices` does not support these sizes, the library's first proposal is
-  /// used. Measuring runs the GEMM and waits for the device, so it is not possible in a capture. Does nothing
+  /// used, or if the GEMM is in order, the kernel of `consider`. Measuring runs the GEMM and waits for the device, so it is not possible in a capture. Does nothing
   /// if the algorithm is set.
   void choose(Stream stream, DevicePointer workspace, GemmChoices& choices);
   bool chosen() const { return chosen_; }
@@ -103,7 +109,12 @@ class PreparedGemm {
   void make_pointers(const std::vector<Call>& matrices);
   int launch(const Call& call, const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
   std::vector<LtHeuristic> candidates(int wanted) const;
-  LtAlgorithm fastest(Stream stream, DevicePointer workspace) const;
+  /// Returns the algorithm that is used without a measurement.
+  LtAlgorithm unmeasured() const;
+  /// Returns the fastest algorithm. Returns nothing if the results show nothing about the order of their sums.
+  std::optional<LtAlgorithm> fastest(Stream stream, DevicePointer workspace) const;
+  /// Returns the bytes that the library may use of the workspace: 0 for a GEMM in order.
+  int64_t workspace_bytes() const;
   /// Launches all calls; returns the first status that is not 0, or 0.
   int try_all(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
   bool is_possible(const LtAlgorithm& algorithm) const;
@@ -114,6 +125,10 @@ class PreparedGemm {
   double time(const LtAlgorithm& algorithm, int count, Stream stream, DevicePointer workspace) const;
   double time_alone(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
   LtAlgorithm fastest_of(std::vector<Timed> timed, Stream stream, DevicePointer workspace) const;
+  /// Returns the result of an algorithm as some columns. Restores C if it is added to.
+  std::vector<float> result_of(const LtAlgorithm& algorithm, DevicePointer kept, Stream stream,
+                               DevicePointer workspace) const;
+  void restore(DevicePointer kept, Stream stream) const;
   /// Returns some columns of the results as floats, to compare the results of algorithms.
   std::vector<float> sample(Stream stream) const;
   int64_t result_bytes() const;
@@ -133,7 +148,7 @@ class PreparedGemm {
   bool chosen_ = false;
 };
 
-/// Bytes of scratch memory that the library may use. All GEMMs of one stream share it.
+/// Bytes of scratch memory that the library may use, except for a GEMM in order. All GEMMs of one stream share it.
 inline constexpr int64_t kGemmWorkspace = int64_t{32} << 20;
 
 }  // namespace smelt::cuda

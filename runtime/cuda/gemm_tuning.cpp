@@ -1,6 +1,8 @@
 // Choosing an algorithm: candidates run on the operands of the call, each result is compared with the first
-// one's, and of those that agree the fastest is taken.
+// one's, and of those that agree the fastest is taken. For a GEMM in order, the first one is Smelt's kernel, and
+// the results must have the same bits.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -22,6 +24,10 @@ constexpr double kNear = 1.15, kClockSeconds = 1e-6;
 constexpr double kRoundSeconds = 3e-4;
 constexpr int kRounds = 3, kMostInARow = 64;
 constexpr int64_t kSampleBytes = int64_t{1} << 17;
+/// Elements that are not zero, from which on equal results show that sums have the same order. Two orders differ
+/// in the last bits of f32, which are seen in most results of f32, but in only one of thousands that are rounded
+/// to 16 bits.
+constexpr int64_t kTellingWide = 64, kTellingNarrow = int64_t{1} << 13;
 
 /// Returns whether two samples of one matmul agree as far as its rounding goes; non-finite elements must be
 /// the same.
@@ -37,6 +43,16 @@ bool agree(const std::vector<float>& a, const std::vector<float>& b, bool exact_
   }
   const double tolerance = exact_operands ? 1e-4 : 2e-2;
   return off <= tolerance * tolerance * square + 1e-12;
+}
+
+bool have_same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return std::ranges::equal(a, b, {}, std::bit_cast<uint32_t, float>, std::bit_cast<uint32_t, float>);
+}
+
+/// Returns whether equal bits of another sample show that its sums have the same order as those of this one.
+bool tells_order(const std::vector<float>& sample, DType dtype) {
+  const auto is_telling = [](float x) { return std::isfinite(x) && x != 0; };
+  return std::ranges::count_if(sample, is_telling) >= (dtype == DType::f32 ? kTellingWide : kTellingNarrow);
 }
 
 std::vector<float> as_floats(const std::vector<std::byte>& raw, DType dtype) {
@@ -62,12 +78,13 @@ std::vector<LtHeuristic> PreparedGemm::candidates(int wanted) const {
   LtPreferenceTag* made = nullptr;
   check_blas(lt.MatmulPreferenceCreate(&made), "asking for algorithms");
   const LtPreference preference(made);
-  const uint64_t workspace = kGemmWorkspace;
+  const auto workspace = static_cast<uint64_t>(workspace_bytes());
   const auto set = [&](int attribute, const auto& value) {
     check_blas(lt.MatmulPreferenceSetAttribute(made, attribute, &value, sizeof value),
                "asking for algorithms");
   };
   set(kMaxWorkspace, workspace);
+  if (problem_.in_order) set(kReductionSchemes, kNoReductions);
   for (int matrix = 0; matrix < 4; ++matrix)
     set(kMinAlignmentA + matrix, static_cast<uint32_t>(problem_.alignment));
   std::vector<LtHeuristic> found(static_cast<size_t>(wanted));
@@ -76,7 +93,8 @@ std::vector<LtHeuristic> PreparedGemm::candidates(int wanted) const {
                                              made, wanted, found.data(), &count);
   found.resize(code == 0 ? static_cast<size_t>(count) : 0);
   std::erase_if(found, [](const LtHeuristic& h) { return h.state != 0; });
-  if (found.empty()) fail_with(Status::internal, "cuBLASLt has no algorithm for {}", problem_.bucket());
+  if (found.empty() && !problem_.in_order)
+    fail_with(Status::internal, "cuBLASLt has no algorithm for {}", problem_.bucket());
   return found;
 }
 
@@ -85,15 +103,18 @@ void PreparedGemm::choose(Stream stream, DevicePointer workspace, GemmChoices& c
   if (chosen_ || calls_.empty()) return;
   const GemmKey key = problem_.key();
   const auto known = choices.find(key);
-  if (known && is_possible(*known)) {
-    algorithm_ = *known;
-  } else if (known) {
-    algorithm_ = candidates(1).front().algorithm;
+  if (known) {
+    algorithm_ = is_possible(*known) ? *known : unmeasured();
   } else {
-    algorithm_ = fastest(stream, workspace);
-    choices.add(key, algorithm_);
+    const auto measured = fastest(stream, workspace);
+    algorithm_ = measured.value_or(kOwnKernel);
+    if (measured) choices.add(key, algorithm_);
   }
   chosen_ = true;
+}
+
+LtAlgorithm PreparedGemm::unmeasured() const {
+  return problem_.in_order ? kOwnKernel : candidates(1).front().algorithm;
 }
 
 bool PreparedGemm::is_possible(const LtAlgorithm& algorithm) const {
@@ -102,7 +123,7 @@ bool PreparedGemm::is_possible(const LtAlgorithm& algorithm) const {
   LtHeuristic checked;
   const int code = lt.MatmulAlgoCheck(blas_, descriptor_.get(), a_.get(), b_.get(), c_.get(), c_.get(),
                                       &algorithm, &checked);
-  return code == 0 && checked.workspace_bytes <= static_cast<size_t>(kGemmWorkspace);
+  return code == 0 && checked.workspace_bytes <= static_cast<size_t>(workspace_bytes());
 }
 
 /// Returns the bytes of the result; for a batch by pointers, those of its first matrix.
@@ -169,35 +190,51 @@ LtAlgorithm PreparedGemm::fastest_of(std::vector<Timed> timed, Stream stream, De
   return std::ranges::min_element(timed, faster)->algorithm;
 }
 
-/// Measures the candidates. If C is added to, its value is restored after each candidate.
-LtAlgorithm PreparedGemm::fastest(Stream stream, DevicePointer workspace) const {
+/// Writes back what C was before a candidate added to it.
+void PreparedGemm::restore(DevicePointer kept, Stream stream) const {
+  if (!problem_.accumulates) return;
+  check(driver().MemcpyDtoDAsync(first_result_, kept, static_cast<size_t>(result_bytes()), stream),
+        "keeping a sum");
+}
+
+std::vector<float> PreparedGemm::result_of(const LtAlgorithm& algorithm, DevicePointer kept, Stream stream,
+                                           DevicePointer workspace) const {
+  check(try_all(algorithm, stream, workspace), "running a matmul again");
+  std::vector<float> found = sample(stream);
+  restore(kept, stream);
+  return found;
+}
+
+/// Smelt's kernel is the first candidate of a GEMM in order, and the last one of others.
+std::optional<LtAlgorithm> PreparedGemm::fastest(Stream stream, DevicePointer workspace) const {
   std::vector<LtAlgorithm> all;
   for (const LtHeuristic& candidate : candidates(kCandidates)) all.push_back(candidate.algorithm);
-  if (own_) all.push_back(kOwnKernel);
+  if (own_) all.insert(problem_.in_order ? all.begin() : all.end(), kOwnKernel);
   if (all.size() == 1 || (problem_.accumulates && problem_.by_pointers)) return all.front();
   const bool keeps = problem_.accumulates;
-  const auto bytes = static_cast<size_t>(result_bytes());
   const DeviceBlock kept = try_device_block(*device_, keeps ? result_bytes() : 0);
   if (!kept) return all.front();  // what would be measured could not be undone
-  const auto copy = [&](DevicePointer to, DevicePointer from) {
-    if (keeps) check(driver().MemcpyDtoDAsync(to, from, bytes, stream), "keeping a sum");
-  };
-  copy(kept.get(), first_result_);
+  if (keeps)
+    check(driver().MemcpyDtoDAsync(kept.get(), first_result_, static_cast<size_t>(result_bytes()), stream),
+          "keeping a sum");
   std::vector<float> reference;
   std::vector<Timed> timed;
   for (const LtAlgorithm& algorithm : all) {
     const double seconds = time_alone(algorithm, stream, workspace);
-    copy(first_result_, kept.get());
-    if (!std::isfinite(seconds)) continue;
-    check(try_all(algorithm, stream, workspace), "running a matmul again");
-    const std::vector<float> found = sample(stream);
-    copy(first_result_, kept.get());
+    restore(kept.get(), stream);
+    if (!std::isfinite(seconds)) {
+      if (problem_.in_order && algorithm == kOwnKernel) return std::nullopt;
+      continue;
+    }
+    const std::vector<float> found = result_of(algorithm, kept.get(), stream, workspace);
     if (reference.empty()) reference = found;
-    if (agree(reference, found, problem_.dtype == DType::f32 && !problem_.tf32))
+    if (problem_.in_order && !tells_order(reference, problem_.result_dtype)) return std::nullopt;
+    const bool exact = problem_.dtype == DType::f32 && !problem_.tf32;
+    if (problem_.in_order ? have_same_bits(reference, found) : agree(reference, found, exact))
       timed.push_back({algorithm, seconds});
   }
   const LtAlgorithm best = timed.empty() ? all.front() : fastest_of(timed, stream, workspace);
-  copy(first_result_, kept.get());
+  restore(kept.get(), stream);
   return best;
 }
 

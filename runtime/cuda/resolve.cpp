@@ -106,12 +106,15 @@ class Resolver {
   }
 
   /// Launches the first of the step's templates that supports the sizes, the library, or the faster of the
-  /// two.
+  /// two. A step in order must have a template.
   Launch launch(const GemmStep& step) const {
     auto own = first_template();
     if (own && !plan_.kernels[static_cast<size_t>(own->kernel)].launch->measured)
       return TemplateLaunches{{std::move(own->launch)}};
     PreparedGemm gemm = prepared(step);
+    if (step.in_order && !own && gemm.calls() > 0)
+      fail_with(Status::invalid_file, "{}: a matmul in order, for whose sizes the plan has no kernel: compile it "
+                "again for a GPU", place_);
     if (own) gemm.consider(std::move(own->launch));
     return GemmLaunch{std::move(gemm)};
   }
@@ -133,7 +136,8 @@ class Resolver {
                     .beta = step.beta,
                     .dtype = step.dtype,
                     .result_dtype = step.result_dtype,
-                    .tf32 = step.tf32};
+                    .tf32 = step.tf32,
+                    .in_order = step.in_order};
     for (const GemmStep::Batch& batch : step.batch)
       sizes.batch.push_back({value(batch.extent), value(batch.a_stride), value(batch.b_stride),
                              batch.reduced ? 0 : value(batch.c_stride), batch.reduced});
@@ -188,6 +192,7 @@ class Resolver {
     if (!whole || !lie_in_arena(step)) return false;
     const Collectives::Parts wanted = parts_of_(collective);
     const auto& product = std::get<GemmStep>(resolved_.entry->steps[index].what);
+    if (product.in_order) return false;  // parts have no kernel of their own
     if (!pays_in_parts(parts.others(product, step, 0), step, wanted.computed)) return false;
     place_ = describe_step(*resolved_.entry, index);
     PartedGemm parted{{}, collective, parts.makes};

@@ -128,10 +128,19 @@ class RangeCheck {
       refuse("has two operands in one buffer: expected a buffer for each");
   }
 
+  void check_order(const GemmStep& step) const {
+    if (!step.in_order) return;
+    if (step.dtype != DType::bf16 && step.dtype != DType::f16)
+      refuse(fmt::format("adds in order, which is for operands of bf16 or f16, not {}", name(step.dtype)));
+    if (step.bias || step.beta != 0 || std::ranges::any_of(step.batch, &GemmStep::Batch::reduced))
+      refuse("adds in order: expected no bias, beta = 0, and no sum over a batch");
+  }
+
   void check_more(const GemmStep& step) const {
     if (step.tf32 && step.dtype != DType::f32)
       refuse(fmt::format("has tf32, which is for operands of f32, not {}", name(step.dtype)));
     if (step.a_i8 && step.b_i8) refuse("has two operands of i8: expected one at most");
+    check_order(step);
     check_sums(step);
     if (!step.bias) return;
     if (!step.c.column_stride.is_one() || std::ranges::any_of(step.batch, &GemmStep::Batch::reduced))

@@ -17,6 +17,8 @@ static_assert(kBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
               kBatchMode == CUBLASLT_MATRIX_LAYOUT_BATCH_MODE);
 static_assert(kBatchStride == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
 static_assert(kMaxWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+static_assert(kReductionSchemes == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
+static_assert(kNoReductions == CUBLASLT_REDUCTION_SCHEME_NONE);
 static_assert(kMinAlignmentA == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
 static_assert(sizeof(LtAlgorithm) == sizeof(cublasLtMatmulAlgo_t));
 static_assert(sizeof(LtHeuristic) == sizeof(cublasLtMatmulHeuristicResult_t));

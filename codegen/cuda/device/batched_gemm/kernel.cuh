@@ -4,64 +4,51 @@
 // next stage is copied while the current one is multiplied. If k is at most 64, there is only one stage, and
 // the launch gives shared memory for only one buffer. A row of a tile is 128 bytes. Its 16-byte piece c is
 // stored as piece c ^ (row & 7), so that the pieces c of eight adjacent rows are in different banks.
-// Requires: the macros SM, KERNEL (the kernel's name), MMA_TYPE (element type of A and B in PTX, a string),
-// A_BY_K and B_BY_K (1: the matrix is contiguous along k; 0: along m or n), BATCH_PARAMETERS (kernel
-// parameters: batch extents and strides) and MOVE_TO_PRODUCT (a statement that moves a, b and c to the
+// Each sum is a chain: one accumulator adds natural blocks of 16 elements along k, one after the other. So its
+// bits depend neither on the tile nor on how the matrices are copied.
+// Requires: instructions.cuh; the macros SM, KERNEL (the kernel's name), A_BY_K and B_BY_K (1: the matrix is
+// contiguous along k; 0: along m or n), BY_PIECES (1: addresses, pitches and strides of A and B are multiples of
+// 16 bytes, and pieces are copied asynchronously; 0: elements are copied, one by one), BATCH_PARAMETERS (kernel
+// parameters: batch extents and strides, each with a comma behind it) and MOVE_TO_PRODUCT (a statement that moves a, b and c to the
 // matrices of number `product`); the types Piece (16 bytes), Half (16 bits) and Result (element of C);
 // put_pair, which stores two adjacent elements of C (put_pair.cuh defines it for 16 bits).
 
 
-// Returns the address in shared memory of what p points to.
-SM unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
-
-// Begins a copy to 16 bytes at the shared memory address `to`: the first `bytes` bytes come from `from`, and
-// the others become zeros.
-SM void copy_async(unsigned to, const Half* from, int bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes));
-}
+// Elements from one row of A or B to the next. Those of pieces are below 2^24, so that places in a tile have
+// 32 bits.
+#if BY_PIECES
+typedef int Pitch;
+#else
+typedef long long Pitch;
+#endif
 
 // Begins to copy 64 x 64 elements of a matrix of rows x columns elements, from (row, column) on, to the
 // shared memory address `tile`. Elements outside of the matrix become zeros. pitch: elements from one row of
 // the matrix to the next. All 128 threads of the block call it, and each copies four pieces.
-SM void load_tile(unsigned tile, const Half* matrix, int pitch, int row, int column, int rows, int columns) {
+SM void load_tile(unsigned tile, const Half* matrix, Pitch pitch, int row, int column, int rows, int columns) {
   const Half* from = matrix + (long long)row * pitch + column;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int piece = threadIdx.x + 128 * i, r = piece >> 3, c = piece & 7;
     const int there = columns - column - 8 * c, bytes = row + r < rows ? min(max(2 * there, 0), 16) : 0;
     const Half* place = bytes > 0 ? from + (r * pitch + 8 * c) : matrix;
-    copy_async(tile + 128 * r + ((c ^ (r & 7)) << 4), place, bytes);
+    const unsigned to = tile + 128 * r + ((c ^ (r & 7)) << 4);
+#if BY_PIECES
+    copy_async(to, place, bytes);
+#else
+    copy_elements(to, place, bytes);
+#endif
   }
 }
 
 // Returns the address of the 16-byte piece number `piece` of row `row` of the tile at the address `tile`.
 SM unsigned place_in(unsigned tile, int row, int piece) { return tile + 128 * row + ((piece ^ (row & 7)) << 4); }
 
-// Load four 8 x 8 matrices of 16-bit elements from shared memory as mma fragments. load_transposed also
-// transposes each matrix. A lane passes the address of row lane & 7 of matrix lane >> 3. All lanes of a warp
-// call these.
-SM void load_fragments(unsigned (&to)[4], unsigned address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(address));
-}
-SM void load_transposed(unsigned (&to)[4], unsigned address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(address));
-}
-
-// d[16 x 8] += A[16 x 16] B[16 x 8], in the fragments of mma.m16n8k16. All lanes of a warp call it.
-SM void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." MMA_TYPE "." MMA_TYPE ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
-               "{%8,%9}, {%0,%1,%2,%3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
 // Each of the four warps of a block computes 32 x 32 elements of the tile. a_pitch, b_pitch and c_pitch:
 // elements from one row of a matrix in memory to the next; such a row is contiguous.
 extern "C" __global__ void __launch_bounds__(128, 8)
     KERNEL(const Half* a, const Half* b, Result* c, long long m_, long long n_, long long k_, long long a_pitch,
-           long long b_pitch, long long c_pitch, BATCH_PARAMETERS, float alpha) {
+           long long b_pitch, long long c_pitch, BATCH_PARAMETERS float alpha) {
   extern __shared__ __align__(128) unsigned char memory[];
   const int m = (int)m_, n = (int)n_, k = (int)k_;
   const int column_tiles = (n + 63) / 64, tiles = (m + 63) / 64 * column_tiles;
@@ -75,16 +62,16 @@ extern "C" __global__ void __launch_bounds__(128, 8)
   const auto load_stage = [&](int at) {
     const unsigned stage = base + (at & 1) * 16384;
 #if A_BY_K
-    load_tile(stage, a, (int)a_pitch, row0, 64 * at, m, k);
+    load_tile(stage, a, (Pitch)a_pitch, row0, 64 * at, m, k);
 #else
-    load_tile(stage, a, (int)a_pitch, 64 * at, row0, k, m);
+    load_tile(stage, a, (Pitch)a_pitch, 64 * at, row0, k, m);
 #endif
 #if B_BY_K
-    load_tile(stage + 8192, b, (int)b_pitch, column0, 64 * at, n, k);
+    load_tile(stage + 8192, b, (Pitch)b_pitch, column0, 64 * at, n, k);
 #else
-    load_tile(stage + 8192, b, (int)b_pitch, 64 * at, column0, k, n);
+    load_tile(stage + 8192, b, (Pitch)b_pitch, 64 * at, column0, k, n);
 #endif
-    asm volatile("cp.async.commit_group;");
+    end_stage();
   };
 
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -95,9 +82,9 @@ extern "C" __global__ void __launch_bounds__(128, 8)
   for (int at = 0; at < stages; ++at) {
     if (at + 1 < stages) {
       load_stage(at + 1);
-      asm volatile("cp.async.wait_group 1;");
+      wait_for_stages<1>();
     } else {
-      asm volatile("cp.async.wait_group 0;");
+      wait_for_stages<0>();
     }
     __syncthreads();
     const unsigned as = base + (at & 1) * 16384, bs = as + 8192;
@@ -141,15 +128,16 @@ extern "C" __global__ void __launch_bounds__(128, 8)
         put_pair(staged + in_stage(warp_row + 16 * t + (lane >> 2) + 4 * e, warp_column + 8 * u + 2 * (lane & 3)),
                  alpha * sums[t][u][e], alpha * sums[t][u][e + 1]);
   __syncthreads();
+  const bool by_pieces = ((unsigned long long)c | c_pitch * sizeof(Result)) % 16 == 0;  // rows of C are aligned
   for (int piece = threadIdx.x; piece < 64 * kPieces; piece += 128) {
     const int r = piece / kPieces, at = piece % kPieces * kInPiece, row = row0 + r, column = column0 + at;
     if (row >= m || column >= n) continue;
     const Result* from = staged + in_stage(r, at);
     Result* to = c + row * c_pitch + column;
-    if (column + kInPiece <= n) {
+    if (column + kInPiece <= n && by_pieces) {
       *(Piece*)to = *(const Piece*)from;
     } else {
-      for (int e = 0; column + e < n; ++e) to[e] = from[e];
+      for (int e = 0; e < kInPiece && column + e < n; ++e) to[e] = from[e];
     }
   }
 }
