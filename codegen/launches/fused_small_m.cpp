@@ -230,8 +230,8 @@ bool has_many_rows(const Program& program, const GemmStep& step) {
 SmallMTiles tiles_of(const Program& program, const GemmStep& step, int parts, const Target& target) {
   const int64_t rows = program.symbols.upper(step.m), n = step.n.constant().value(),
                 k = step.k.constant().value();
-  return has_many_rows(program, step) ? byte_gemm_tiles(rows, n, k, parts, target.device.multiprocessors)
-                                      : small_m_tiles(rows, n, k, parts);
+  if (!has_many_rows(program, step)) return small_m_tiles(rows, n, k, parts, step.in_order);
+  return byte_gemm_tiles(rows, n, k, parts, target.device.multiprocessors, step.in_order);
 }
 
 void add_gemm(const Program& program, const GemmStep& step, bool staged, const Target& target, Body& body) {

@@ -60,7 +60,7 @@ void schedule_small_m(Kernel& kernel, const Symbols& symbols, const Target& targ
   const int64_t rows = symbols.upper(gemm.m);
   while (gemm.few->depth > 2 && small_m_kernel_bytes(gemm, rows) > kSharedBytes) --gemm.few->depth;
   gemm.shared_bytes = small_m_kernel_bytes(gemm, rows);
-  gemm.most_blocks = static_cast<int>(kSmallMResident * target.device.multiprocessors);
+  gemm.most_blocks = small_m_resident(*gemm.few) * target.device.multiprocessors;
   kernel.waits = true;
 }
 

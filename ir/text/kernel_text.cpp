@@ -220,9 +220,10 @@ class KernelPrinter {
     return fmt::format("[{}, {}, {}]", axis.extent.str(), axis.a_stride.str(), axis.b_stride.str());
   }
   static std::string field(const std::optional<SmallMTiles>& few) {
-    return fmt::format("[{}, {}, {}, {}, {}, {}{}]", few->rows, few->weights, few->depth, few->parts,
+    return fmt::format("[{}, {}, {}, {}, {}, {}{}{}]", few->rows, few->weights, few->depth, few->parts,
                        few->bias, smelt::name(few->result_dtype),
-                       few->splits ? fmt::format(", {}, {}", few->splits, few->together) : "");
+                       few->splits || few->warps ? fmt::format(", {}, {}", few->splits, few->together) : "",
+                       few->warps ? fmt::format(", {}", few->warps) : "");
   }
   static std::string gemm(const GemmKernel& gemm) {
     const GemmKernel plain;

@@ -108,6 +108,7 @@ void KernelParser::read(std::optional<SmallMTiles>& few) {
     *number = small_integer(), lexer.expect(",");
   made.result_dtype = dtype();
   if (lexer.accept(",")) made.splits = small_integer(), lexer.expect(","), made.together = small_integer();
+  if (lexer.accept(",")) made.warps = small_integer();
   lexer.expect("]");
 }
 

@@ -44,12 +44,13 @@ double time_of(const SmallMTiles& tiles, int64_t rows, int64_t n, int multiproce
   return static_cast<double>(turns) * (1.0 / tiles.splits + others);
 }
 
-/// Sets the blocks of a cluster to those of the least time.
-void choose_cluster(SmallMTiles& tiles, int64_t rows, int64_t n, int64_t k, int multiprocessors) {
+/// Sets the blocks of a cluster to those of the least time; `most_splits` of them compute a tile.
+void choose_cluster(SmallMTiles& tiles, int64_t rows, int64_t n, int64_t k, int most_splits,
+                    int multiprocessors) {
   SmallMTiles best = tiles;
   best.splits = 1, best.together = 2;
   for (const int together : {2, 4})
-    for (int splits = 1; splits * together <= kMostBlocks; ++splits) {
+    for (int splits = 1; splits <= most_splits && splits * together <= kMostBlocks; ++splits) {
       tiles.together = together, tiles.splits = splits;
       const bool has_terms = splits == 1 || k >= kLeastStages * kDepth * splits;
       if (has_terms && time_of(tiles, rows, n, multiprocessors) < time_of(best, rows, n, multiprocessors))
@@ -66,12 +67,13 @@ int64_t byte_gemm_bytes(const SmallMTiles& tiles) {
          tiles.rows * kSumsPitch * int64_t{sizeof(float)} + kBarriers;
 }
 
-SmallMTiles byte_gemm_tiles(int64_t rows, int64_t n, int64_t k, int parts, int multiprocessors) {
+SmallMTiles byte_gemm_tiles(int64_t rows, int64_t n, int64_t k, int parts, int multiprocessors,
+                            bool in_order) {
   SmallMTiles tiles{.weights = kWeights, .depth = kMostStages, .parts = parts};
   tiles.rows = static_cast<int>(
       std::bit_ceil(static_cast<uint64_t>(std::clamp<int64_t>(rows, kFewestRows, kMostRows))));
   while (byte_gemm_bytes(tiles) > kSharedBytes) --tiles.depth;
-  choose_cluster(tiles, rows, n, k, multiprocessors);
+  choose_cluster(tiles, rows, n, k, in_order ? 1 : kMostBlocks, multiprocessors);
   return tiles;
 }
 

@@ -84,7 +84,7 @@ class SmallMPrinter {
 
   std::string run() const {
     const std::string text =
-        small_m_function() + (before_ ? before_->functions() : "") + print_element_body(kernel_) + entry();
+        small_m_function(*gemm_.few) + (before_ ? before_->functions() : "") + print_element_body(kernel_) + entry();
     PreludeNeeds needs;
     for (const KernelParam& param : kernel_.params) need_element(needs, param.dtype);
     for (const Kernel& before : kernel_.before)
@@ -106,8 +106,7 @@ class SmallMPrinter {
         "  extern __shared__ __align__(16) uint4 ring[];\n{}"
         "  const BodyArguments body = {{{}}};\n  BodyLoads loads[ITEMS];\n"
         "  const int m = (int){}, n = {}, k = {};\n"
-        "  const int group = threadIdx.x % 32 / 4,\n"
-        "            own = (int)threadIdx.x / 32 * (kRound / 8) + threadIdx.x % 4 * kPiece;\n"
+        "  const int group = threadIdx.x % 32 / 4, own = own_element();\n"
         "{}{}{}{}  small_m(ring, (const Weight*){}, m, n, k, {}, before, load_rows, begin, put);\n}}\n",
         kSmallMThreads, kSmallMResident, kernel_.name, print(parameters()), shared(),
         body_argument_list(kernel_, names_), number_of(names_, gemm_.m), columns(),
@@ -145,16 +144,16 @@ class SmallMPrinter {
         fmt::format("{} + (8 * i + group) * {} + at",
                     gemm_.is_staged() ? "staged" : "(const Half*)" + name_of(gemm_.a.param), pitch);
     return fmt::format(
-        "  const auto load_rows = [&](unsigned (&to)[ROWS / 8][kPiece / 2], int round) {{\n"
+        "  const auto load_rows = [&](unsigned (&to)[ROWS / 8][kWords], int round) {{\n"
         "    const int at = own + kRound * round;\n#pragma unroll\n"
-        "    for (int i = 0; i < ROWS / 8; ++i) {}(to[i], {}, 8 * i + group < m && at < k);\n  }};\n",
+        "    for (int i = 0; i < ROWS / 8; ++i) {}(to[i], {}, 8 * i + group < m ? k - at : 0);\n  }};\n",
         gemm_.is_staged() ? "load_staged" : "load_row", from);
   }
 
   static std::string begin() {
     return "  const auto begin = [&](int first) {\n#pragma unroll\n"
            "    for (int item = 0; item < ITEMS; ++item) {\n"
-           "      const int i = threadIdx.x + 256 * item, row = i / COLUMNS, column = first + i % COLUMNS;\n"
+           "      const int i = own_item(item), row = i / COLUMNS, column = first + i % COLUMNS;\n"
            "      if (i < COLUMNS * ROWS && row < m && column < n) body_load(body, row, column, "
            "loads[item]);\n"
            "    }\n  };\n";

@@ -12,6 +12,8 @@ namespace {
 /// Long sums of few columns have fewer weights a block, so that all multiprocessors have some; others more,
 /// since a block reads A for each of its tiles.
 constexpr int64_t kFewColumns = 2113, kLongSums = 4096, kManyColumns = 5000;
+/// For chains: columns up to which each of 132 multiprocessors has at most 2, 5 or 8 tiles of 8 columns.
+constexpr int64_t kTwoTiles = 2113, kFiveTiles = 5281, kEightTiles = 8449;
 
 int state_of(const Program& program, int buffer) {
   const auto index = static_cast<size_t>(buffer);
@@ -38,6 +40,9 @@ bool is_weight(const Program& program, const PlanEntry& entry, const BufferRef& 
 }  // namespace
 
 std::string SmallM::name() const {
+  if (warps > 0)
+    return fmt::format("smelt_chain_few_{:02}_{:02}_{}_{}_{}", rows, weights, warps, smelt::name(dtype),
+                       smelt::name(result_dtype));
   return fmt::format("smelt_small_m_{:02}_{:02}_{}_{}{}", rows, weights, smelt::name(dtype),
                      smelt::name(result_dtype), has_bias ? "_bias" : "");
 }
@@ -55,11 +60,27 @@ std::vector<SmallM> small_m(DType dtype, DType result_dtype, bool has_bias) {
   return all;
 }
 
-SmallMTiles small_m_tiles(int64_t rows, int64_t n, int64_t k, int parts) {
+/// A warp has a tile, and products of a chain follow each other slowly: the more warps have one at a time, the
+/// more chains. All have about 80 KiB of weights in flight on a multiprocessor.
+std::vector<SmallM> small_m_chains(DType dtype, DType result_dtype) {
+  std::vector<SmallM> all;
+  for (const int rows : {8, 16}) {
+    all.push_back({.rows = rows, .weights = 8, .depth = 40, .columns_below = kTwoTiles, .warps = 2});
+    all.push_back({.rows = rows, .weights = 8, .depth = 16, .columns_below = kFiveTiles, .warps = 5});
+    all.push_back({.rows = rows, .weights = 16, .depth = 10, .columns_below = kEightTiles, .warps = 4});
+    all.push_back({.rows = rows, .weights = 16, .depth = 5, .warps = 8});
+    all.push_back({.rows = rows, .weights = 32, .depth = 5, .warps = 4});
+  }
+  for (SmallM& one : all) one.dtype = dtype, one.result_dtype = result_dtype;
+  return all;
+}
+
+SmallMTiles small_m_tiles(int64_t rows, int64_t n, int64_t k, int parts, bool in_order) {
   SmallMTiles tiles{.parts = parts};
-  for (const SmallM& few : small_m(DType::bf16, DType::bf16, false)) {
+  for (const SmallM& few : in_order ? small_m_chains(DType::bf16, DType::bf16)
+                                    : small_m(DType::bf16, DType::bf16, false)) {
     const bool takes = rows <= few.rows && n < few.columns_below && k >= few.least_sums;
-    tiles.rows = few.rows, tiles.weights = few.weights, tiles.depth = few.depth;
+    tiles.rows = few.rows, tiles.weights = few.weights, tiles.depth = few.depth, tiles.warps = few.warps;
     if (takes && few.weights % (8 * parts) == 0) break;
   }
   return tiles;
@@ -76,6 +97,7 @@ bool has_small_m(const Program& program, const PlanEntry& entry, const GemmStep&
 
 std::vector<SmallM> small_m(const Program& program, const PlanEntry& entry, const GemmStep& step) {
   if (step.b_i8 || !has_small_m(program, entry, step)) return {};
+  if (step.in_order) return small_m_chains(step.dtype, step.result_dtype);
   return small_m(step.dtype, step.result_dtype, step.bias.has_value());
 }
 

@@ -10,14 +10,17 @@
 namespace smelt {
 namespace {
 
-/// Two for each of the 132 multiprocessors of an H100 or H200.
-constexpr int kMostBlocks = 264;
+constexpr int kMultiprocessors = 132;  // of an H100 or H200
 constexpr int64_t kAlignment = 16;
 /// Elements; they keep places in 32 bits.
 constexpr int64_t kDepthsBelow = int64_t{1} << 30, kPitchesBelow = int64_t{1} << 24;
 
 SmallMTiles tiles_of(const SmallM& few) {
-  return {.rows = few.rows, .weights = few.weights, .depth = few.depth, .result_dtype = few.result_dtype};
+  return {.rows = few.rows,
+          .weights = few.weights,
+          .depth = few.depth,
+          .result_dtype = few.result_dtype,
+          .warps = few.warps};
 }
 
 /// Returns the launch: the names of the step's fields, in the order of the kernel's parameters.
@@ -41,13 +44,14 @@ TemplateLaunch launch_of(const SmallM& few) {
                        {b_pitch * size, kAlignment}};
   launch.blocks = ceil_div(n, few.weights);
   launch.shared_bytes = small_m_bytes(tiles_of(few));
+  launch.measured = few.warps == 0;  // others follow a rule, since their bits are those of every kernel
   return launch;
 }
 
 std::string source_of(const SmallM& few) {
   const std::string_view result = cuda_memory_type(few.result_dtype);
   const std::string text =
-      small_m_function() + fmt::format("typedef {} Result;\n{}", result, device::kSmallMGemmKernel);
+      small_m_function(tiles_of(few)) + fmt::format("typedef {} Result;\n{}", result, device::kSmallMGemmKernel);
   PreludeNeeds needs;
   need_element(needs, few.result_dtype), need_calls(needs, text);
   return fmt::format(
@@ -66,7 +70,7 @@ KernelCode small_m_kernel(const SmallM& few) {
   kernel.range = 1;  // the step says how many
   kernel.threads = kSmallMThreads;
   kernel.waits = true;
-  kernel.most_blocks = kMostBlocks;
+  kernel.most_blocks = kMultiprocessors * small_m_resident(tiles_of(few));
   kernel.launch = launch_of(few);
   kernel.shared_bytes = kernel.launch->shared_bytes.constant().value();
   kernel.source = source_of(few);

@@ -11,9 +11,9 @@
 //   before()                called once, when the preceding launches have ended; the first loads of weights
 //                           are then in flight
 //   load_rows(to, round)    loads the elements of A that the lane multiplies in a round. A round has kRound
-//                           of the k terms of each sum. The lane needs 8 adjacent elements (16 if weights
-//                           are bytes) of each row of A that it uses. They begin at kRound * round plus an
-//                           offset of the lane
+//                           of the k terms of each sum. The lane needs kWords words of each row of A that it
+//                           uses. They begin at kRound * round + own_element(), and load_row or load_staged
+//                           loads them
 //   begin(first)            called before the tile whose first column is `first`
 //   put(row, column, sums, item)    called with the sums of an element, one per part; the element is the
 //                                   item-th element of this thread in the tile
@@ -30,13 +30,17 @@ namespace smelt {
 constexpr int64_t kSmallMThreads = 256;
 /// Number of blocks that must fit a multiprocessor concurrently.
 constexpr int64_t kSmallMResident = 2;
+/// Returns the number of blocks of a launch that run on a multiprocessor concurrently. If sums are chains, it is
+/// one, next to which blocks of the next launch can begin.
+int small_m_resident(const SmallMTiles& tiles);
 
 /// Returns the macros (SM, MMA_TYPE, ROWS, WEIGHTS, PARTS, ...), which come before the prelude (prelude.h).
 /// `dtype`: the type of A, and of weights that are not bytes. `staged`: a prologue stores A in shared memory.
 /// `bytes`: weights are signed bytes.
 std::string small_m_macros(DType dtype, const SmallMTiles& tiles, bool staged, bool bytes);
-/// Returns types, instructions and the function small_m, which come after the prelude.
-std::string small_m_function();
+/// Returns types, instructions and the function small_m, which come after the prelude. Sums are chains if
+/// SmallMTiles::warps is set.
+std::string small_m_function(const SmallMTiles& tiles);
 /// Returns the bytes of shared memory for loads in flight and partial sums.
 int64_t small_m_bytes(const SmallMTiles& tiles);
 /// Returns the number of elements from one row of A to the next in shared memory, for rows of k elements. It

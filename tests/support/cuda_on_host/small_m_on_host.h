@@ -28,21 +28,59 @@ inline float widen_f16(unsigned bits) {
 )";
 
 /// Text that replaces device::kSmallMGemmInstructions; WIDEN is one of the functions above.
+/// A copy to shared memory happens as late as it may: when its thread waits for it. The tensor cores add up the
+/// products of 16 elements exactly, whatever their order, and round once.
 inline constexpr const char* kSmallMOnHost = R"(
+struct HostCopies {
+  struct { unsigned to; const void* from; } copies[64][8];
+  int counts[64], begun, done;  // groups of copies: `begun` have begun, and `done` of them are done
+};
+static thread_local HostCopies host_copies[256];  // of the threads of a block
+inline unsigned shared_address(const void* p) { return (unsigned)((const unsigned char*)p - host_memory); }
 inline void load_four(unsigned* to, const Half* from, bool is_there) {
   for (int i = 0; i < 4; ++i) to[i] = 0;
   if (is_there) memcpy(to, from, 16);
 }
 inline void load_four_staged(unsigned* to, const Half* from, bool is_there) { load_four(to, from, is_there); }
-inline void load_weights(void* to, const void* from, bool is_there) {
-  unsigned words[4];
-  load_four(words, (const Half*)from, is_there);
-  memcpy(to, words, 16);
+inline void load_two(unsigned* to, const Half* from, bool is_there) {
+  to[0] = to[1] = 0;
+  if (is_there) memcpy(to, from, 8);
 }
-inline void end_piece() {}
-template <int left> void wait_for_pieces() {}
+inline void load_two_staged(unsigned* to, const Half* from, bool is_there) { load_two(to, from, is_there); }
+inline void load_shared_two(unsigned* to, unsigned from) { memcpy(to, host_memory + from, 8); }
+inline unsigned load_shared_word(unsigned from) { return *(const unsigned*)(host_memory + from); }
+inline void load_weights(unsigned to, const void* from, bool is_there) {
+  HostCopies& own = host_copies[threadIdx.x];
+  own.copies[own.begun % 64][own.counts[own.begun % 64]++] = {to, is_there ? from : nullptr};
+}
+inline void end_piece() {
+  HostCopies& own = host_copies[threadIdx.x];
+  own.counts[++own.begun % 64] = 0;
+}
+template <int left> void wait_for_pieces() {
+  HostCopies& own = host_copies[threadIdx.x];
+  for (; own.begun - own.done > left; ++own.done)
+    for (int i = 0; i < own.counts[own.done % 64]; ++i) {
+      const auto& copy = own.copies[own.done % 64][i];
+      __builtin_memset(host_memory + copy.to, 0, 16);
+      if (copy.from) memcpy(host_memory + copy.to, copy.from, 16);
+    }
+}
+inline double widen_word(unsigned word, int upper) { return WIDEN(word >> 16 * upper & 0xffff); }
 inline void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
-  host::multiply(d, host_lanes[threadIdx.x / 32], {a0, a1, a2, a3, b0, b1}, [](unsigned bits) { return WIDEN(bits); });
+  auto& lanes = host_lanes[threadIdx.x / 32];
+  const int lane = threadIdx.x % 32;
+  const unsigned own[6] = {a0, a1, a2, a3, b0, b1};
+  memcpy(lanes[lane], own, sizeof own);
+  __syncwarp(~0u);
+  for (int i = 0; i < 4; ++i) {
+    double sum = 0;
+    for (int k = 0; k < 16; ++k)
+      sum += widen_word(lanes[lane / 4 * 4 + k % 8 / 2][i / 2 + k / 8 * 2], k % 2) *
+             widen_word(lanes[4 * (2 * (lane % 4) + i % 2) + k % 8 / 2][4 + k / 8], k % 2);
+    d[i] = (float)(d[i] + sum);
+  }
+  __syncwarp(~0u);
 }
 )";
 
@@ -81,7 +119,7 @@ inline std::string small_m_host_source(std::string text, DType dtype) {
 inline std::string small_m_undefined() {
   std::string text;
   for (const char* name : {"SM", "MMA_TYPE", "ROWS", "WEIGHTS", "PIECES", "PARTS", "COLUMNS", "ITEMS",
-                           "PITCH", "DEPTH", "AHEAD", "BYTES", "WIDEN_BYTES", "WIDEN"})
+                           "PITCH", "DEPTH", "AHEAD", "BYTES", "WIDEN_BYTES", "WARPS", "WIDEN"})
     text += fmt::format("#undef {}\n", name);
   return text;
 }

@@ -46,7 +46,7 @@ SM unsigned place_in(unsigned tile, int row, int piece) { return tile + 128 * ro
 
 // Each of the four warps of a block computes 32 x 32 elements of the tile. a_pitch, b_pitch and c_pitch:
 // elements from one row of a matrix in memory to the next; such a row is contiguous.
-extern "C" __global__ void __launch_bounds__(128, 8)
+extern "C" __global__ void __launch_bounds__(128, BY_PIECES ? 8 : 4)
     KERNEL(const Half* a, const Half* b, Result* c, long long m_, long long n_, long long k_, long long a_pitch,
            long long b_pitch, long long c_pitch, BATCH_PARAMETERS float alpha) {
   extern __shared__ __align__(128) unsigned char memory[];

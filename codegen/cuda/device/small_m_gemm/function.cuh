@@ -23,19 +23,24 @@
 
 
 // kPiece: number of weights in 16 bytes. kRound: elements along k in a round: in each of the eight warps,
-// four lanes multiply 16 bytes each of a row of weights.
-constexpr int kPiece = 16 / sizeof(Weight), kRound = 32 * kPiece;
+// four lanes multiply 16 bytes each of a row of weights. kWords: words of A that a lane multiplies in a round.
+constexpr int kPiece = 16 / sizeof(Weight), kRound = 32 * kPiece, kWords = kPiece / 2;
 
-// Load kPiece elements of A from `from`, two per word; zeros unless is_there. load_row reads global memory.
+// Returns the lane's first element along k in round 0.
+SM int own_element() { return (int)threadIdx.x / 32 * (kRound / 8) + threadIdx.x % 4 * kPiece; }
+// Returns the number, in the tile, of the thread's item-th element of C.
+SM int own_item(int item) { return threadIdx.x + 256 * item; }
+
+// Load kPiece elements of A from `from`, two per word; zeros if no elements of the row are left. load_row reads global memory.
 // load_staged reads shared memory, in which a prologue has stored A.
 template <bool staged>
-SM void load_words(unsigned (&to)[kPiece / 2], const Half* from, bool is_there) {
+SM void load_words(unsigned (&to)[kWords], const Half* from, int left) {
 #pragma unroll
   for (int i = 0; i < kPiece / 8; ++i)
-    staged ? load_four_staged(to + 4 * i, from + 8 * i, is_there) : load_four(to + 4 * i, from + 8 * i, is_there);
+    staged ? load_four_staged(to + 4 * i, from + 8 * i, left > 0) : load_four(to + 4 * i, from + 8 * i, left > 0);
 }
-SM void load_row(unsigned (&to)[kPiece / 2], const Half* from, bool is_there) { load_words<false>(to, from, is_there); }
-SM void load_staged(unsigned (&to)[kPiece / 2], const Half* from, bool is_there) { load_words<true>(to, from, is_there); }
+SM void load_row(unsigned (&to)[kWords], const Half* from, int left) { load_words<false>(to, from, left); }
+SM void load_staged(unsigned (&to)[kWords], const Half* from, int left) { load_words<true>(to, from, left); }
 
 // Converts 16 bytes of weights to kPiece elements of the type of A, two per word.
 SM void take_piece(unsigned (&to)[kPiece / 2], const uint4& piece) {
@@ -63,7 +68,7 @@ SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_p
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, quarter = lane & 3;
   // group: the lane's row in each group of 8 rows of weights, and in each 8 rows of A. quarter: the lane's
   // number among the four lanes of this row. own: the lane's first element along k in round 0.
-  const int own = kRound / 8 * warp + kPiece * quarter, rounds = (k + kRound - 1) / kRound;
+  const int own = own_element(), rounds = (k + kRound - 1) / kRound;
 
   // The weights that are loaded next: the first column of their tile, and their round.
   int next_first = blockIdx.x * COLUMNS, next_round = 0;
@@ -75,7 +80,7 @@ SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_p
 #pragma unroll
       for (int i = 0; i < PIECES; ++i) {
         const int column = min(next_first + 8 * (i % (PIECES / PARTS)) + group, n - 1) + i / (PIECES / PARTS) * n;
-        load_weights(&ring[(slot * PIECES + i) * 256 + threadIdx.x], b + column * b_pitch + min(at, k - kPiece), at < k);
+        load_weights(shared_address(&ring[(slot * PIECES + i) * 256 + threadIdx.x]), b + column * b_pitch + min(at, k - kPiece), at < k);
       }
     end_piece();
     if (++next_round == rounds) next_round = 0, next_first += gridDim.x * COLUMNS;
@@ -86,7 +91,7 @@ SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_p
   sm_wait_for_launches();
   before();
 
-  unsigned as[AHEAD][ROWS / 8][kPiece / 2];  // the lane's elements of A: current and next rounds
+  unsigned as[AHEAD][ROWS / 8][kWords];  // the lane's elements of A: current and next rounds
   int slot = 0;  // the slot of the ring buffer that has the current round
   for (int first = blockIdx.x * COLUMNS; first < n; first += gridDim.x * COLUMNS) {
     // sums: accumulator fragments of 16 rows of weights x 8 rows of A. Element e of a lane is for row
@@ -129,7 +134,7 @@ SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_p
     __syncthreads();
 #pragma unroll
     for (int item = 0; item < ITEMS; ++item) {
-      const int i = threadIdx.x + 256 * item, row = i / COLUMNS, column = first + i % COLUMNS;
+      const int i = own_item(item), row = i / COLUMNS, column = first + i % COLUMNS;
       if (i >= COLUMNS * ROWS || row >= m || column >= n) continue;
       float whole[PARTS];
 #pragma unroll

@@ -5,13 +5,15 @@
 // each.
 // Requires: the macros of small_m_macros (codegen/cuda/small_m/small_m_text.h), the prelude, and the types
 // Half and Weight. Order of the files in the text of a kernel: instructions, widen_bytes (if weights are
-// bytes), function, kernel.
+// bytes), function or chain, kernel.
 
 
-// Starts to copy 16 bytes from global memory to shared memory. Writes zeros if is_there is false. One
-// thread calls it.
-SM void load_weights(void* to, const void* from, bool is_there) {
-  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from),
+// Returns the address in shared memory of what p points to.
+SM unsigned shared_address(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+// Starts to copy 16 bytes from global memory to the shared memory address `to`. Writes zeros, and reads nothing,
+// if is_there is false. One thread calls it.
+SM void load_weights(unsigned to, const void* from, bool is_there) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
                "r"(is_there ? 16 : 0) : "memory");
 }
 // Makes one cp.async group of the copies that this thread has started since its previous group.
@@ -31,6 +33,26 @@ SM void load_four(unsigned* to, const Half* from, bool is_there) {
 SM void load_four_staged(unsigned* to, const Half* from, bool is_there) {
   const uint4 words = is_there ? *(const uint4*)from : make_uint4(0, 0, 0, 0);
   to[0] = words.x, to[1] = words.y, to[2] = words.z, to[3] = words.w;
+}
+// Loads two words (four elements of A) from global memory, as load_four does.
+SM void load_two(unsigned* to, const Half* from, bool is_there) {
+  asm volatile("{.reg .pred p; setp.ne.s32 p, %3, 0; mov.b32 %0, 0; mov.b32 %1, 0;\n@p ld.global.v2.b32 {%0,%1}, [%2];}"
+               : "=&r"(to[0]), "=&r"(to[1]) : "l"(from), "r"((int)is_there));
+}
+// Load two words, or one, from a shared memory address. They are volatile, so that the compiler does not move them after the
+// products that follow.
+SM void load_shared_two(unsigned* to, unsigned from) {
+  asm volatile("ld.shared.v2.b32 {%0,%1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "r"(from) : "memory");
+}
+SM unsigned load_shared_word(unsigned from) {
+  unsigned word;
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(from) : "memory");
+  return word;
+}
+// Does the same as load_two, but loads from shared memory.
+SM void load_two_staged(unsigned* to, const Half* from, bool is_there) {
+  asm volatile("{.reg .pred p; setp.ne.s32 p, %3, 0; mov.b32 %0, 0; mov.b32 %1, 0;\n@p ld.shared.v2.b32 {%0,%1}, [%2];}"
+               : "=&r"(to[0]), "=&r"(to[1]) : "r"(shared_address(from)), "r"((int)is_there) : "memory");
 }
 // Adds a product of 16 x 16 and 16 x 8 elements to d. All lanes of a warp call it. d, a0 to a3, b0 and b1
 // are the lane's fragments of mma.m16n8k16. The 16 rows of the first matrix are rows of weights. The 8

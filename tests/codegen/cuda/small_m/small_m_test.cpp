@@ -100,7 +100,9 @@ TEST(SmallM, TheirCodeNeitherSpillsNorHasAStack) {
   if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
   for (const auto& [capability, result] : {std::pair(80, DType::bf16), {90, DType::bf16}, {90, DType::f32}}) {
     std::vector<CudaSource> sources;
-    for (const SmallM& few : Example(DType::bf16, result, result == DType::bf16).kernels())
+    std::vector<SmallM> kernels = Example(DType::bf16, result, result == DType::bf16).kernels();
+    std::ranges::copy(small_m_chains(DType::bf16, result), std::back_inserter(kernels));
+    for (const SmallM& few : kernels)
       sources.push_back({small_m_kernel(few).source, few.name()});
     for (const Cubin& cubin : compile_cuda(sources, capability))
       EXPECT_EQ(std::pair(cubin.resources.stack_bytes, cubin.resources.spill_bytes), std::pair(0, 0));
@@ -111,12 +113,18 @@ TEST(SmallM, TheirCodeNeitherSpillsNorHasAStack) {
 
 double widened(uint16_t bits, DType dtype) { return dtype == DType::bf16 ? from_bf16(bits) : from_f16(bits); }
 
+/// Numbers are multiples of 1 / kUnit, so that sums of products are exact in float64 (but not in f32).
+constexpr float kUnit = 1 << 14;
+
 struct Halves {
   std::vector<uint16_t> bits;
   DType dtype;
   Halves(size_t count, DType type, std::mt19937& random) : bits(count), dtype(type) {
     std::normal_distribution<float> normal;
-    for (uint16_t& x : bits) x = type == DType::bf16 ? to_bf16(normal(random)) : to_f16(normal(random));
+    for (uint16_t& x : bits) {
+      const float value = std::round(normal(random) * kUnit) / kUnit;
+      x = type == DType::bf16 ? to_bf16(value) : to_f16(value);
+    }
   }
   double operator[](size_t i) const { return widened(bits[i], dtype); }
 };
@@ -162,6 +170,25 @@ struct Product {
     for (int64_t i = 0; i < k; ++i)
       sum += a[static_cast<size_t>(row * a_pitch + i)] * b[static_cast<size_t>(column * b_pitch + i)];
     return 0.5 * sum + (has_bias ? bias[static_cast<size_t>(column)] : 0);
+  }
+  /// Half of a chain: an f32 number, to which blocks of 16 products are added, each with one rounding.
+  float expected_chain(int64_t row, int64_t column) const {
+    float sum = 0;
+    for (int64_t begin = 0; begin < k; begin += 16) {
+      double block = sum;
+      for (int64_t i = begin; i < std::min(begin + 16, k); ++i)
+        block += a[static_cast<size_t>(row * a_pitch + i)] * b[static_cast<size_t>(column * b_pitch + i)];
+      sum = static_cast<float>(block);
+    }
+    const float half = 0.5F * sum;
+    if (result == DType::f32) return half;
+    return result == DType::bf16 ? from_bf16(to_bf16(half)) : from_f16(to_f16(half));
+  }
+  void expect_chains(const std::vector<std::byte>& c, int64_t m) const {
+    for (int64_t row = 0; row < m; ++row)
+      for (int64_t column = 0; column < n; ++column)
+        ASSERT_EQ(static_cast<float>(result_at(c, row, column)), expected_chain(row, column))
+            << row << " " << column << " of " << m << " x " << n << " x " << k;
   }
   void expect_close(const std::vector<std::byte>& c, int64_t m, bool has_bias) const {
     double off = 0, square = 1e-30;
@@ -232,6 +259,50 @@ TEST(SmallMOnHost, ARowHasTheSameBitsInEveryBatch) {
                     0)
               << "row " << row << " of " << m << " from " << first << " on by kernel " << kernel;
       }
+}
+
+// ---- chains
+
+TEST(SmallMChains, AreTheKernelsOfStepsInOrder) {
+  Example example;
+  example.gemm().in_order = true;
+  std::vector<std::string> names;
+  for (const SmallM& few : example.kernels()) {
+    EXPECT_FALSE(small_m_kernel(few).launch->measured);
+    names.push_back(few.name());
+  }
+  ASSERT_EQ(names.size(), 10U);
+  EXPECT_EQ(names[0], "smelt_chain_few_08_08_2_bf16_bf16");
+  EXPECT_TRUE(std::ranges::is_sorted(names)) << "a step tries its kernels in the order of their names";
+  EXPECT_LT(names.back(), "smelt_chain_gemm");
+}
+
+TEST(SmallMChains, AddBlocksOf16InOrder) {
+  for (const DType dtype : {DType::bf16, DType::f16})
+    for (const DType result : {dtype, DType::f32}) {
+      const std::vector<SmallM> kernels = small_m_chains(dtype, result);
+      const SmallMOnHost host(kernels);
+      for (const auto& [n, k] : {std::pair(1, 8), {33, 264}, {17, 1544}, {50, 48}})
+        for (size_t kernel = 0; kernel < kernels.size(); ++kernel)
+          for (int64_t m = 1 + static_cast<int64_t>(kernel) % 2; m <= 17; m += k > 8 ? 5 : 1) {
+            const Product product{.n = n, .k = k, .dtype = dtype, .result = result};
+            const auto found = product.run(host, kernel, 0, m);
+            ASSERT_EQ(found.empty(), m > kernels[kernel].rows);
+            if (found.empty()) continue;
+            product.expect_close(found, m, false);
+            product.expect_chains(found, m);
+          }
+    }
+}
+
+/// More tiles than warps: each goes on with the next.
+TEST(SmallMChains, WarpsGoOnWithOtherTiles) {
+  const std::vector<SmallM> kernels = small_m_chains(DType::bf16, DType::f32);
+  const SmallMOnHost host({kernels[1], kernels[3]});
+  const Product few{.n = 5279, .k = 40, .dtype = DType::bf16, .result = DType::f32};
+  few.expect_chains(few.run(host, 0, 0, 3), 3);
+  const Product many{.n = 132 * 8 * 16 + 5, .k = 24, .dtype = DType::bf16, .result = DType::f32};
+  many.expect_chains(many.run(host, 1, 0, 2), 2);
 }
 
 TEST(SmallMOnHost, SizesThatItDoesNotTakeAreTheLibrarys) {
