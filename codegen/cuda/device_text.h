@@ -10,11 +10,13 @@ extern const std::string_view kCopy, kHalves, kRound, kSharedMemory;
 extern const std::string_view kByteGemmFunction, kByteGemmWidenTwo;
 extern const std::string_view kAttentionLaneRange, kAttentionTileRange;
 extern const std::string_view kAttentionDecodeBlock, kAttentionDecodeInstructions, kAttentionDecodeKeys,
-    kAttentionDecodeLaneSums, kAttentionDecodeLanes, kAttentionDecodeLayout, kAttentionDecodeScores,
-    kAttentionDecodeTileSums;
+    kAttentionDecodeLaneSums, kAttentionDecodeLanes, kAttentionDecodeLayout, kAttentionDecodePartBlock,
+    kAttentionDecodePartCopies, kAttentionDecodePartMerge, kAttentionDecodeResults, kAttentionDecodeRows,
+    kAttentionDecodeScores, kAttentionDecodeTickets, kAttentionDecodeTileSums;
 extern const std::string_view kAttentionMmaElementGradient, kAttentionMmaElements, kAttentionMmaForward,
-    kAttentionMmaGradients, kAttentionMmaInstructions, kAttentionMmaKeyGradients, kAttentionMmaQueryGradients,
-    kAttentionMmaTableRows, kAttentionMmaTiles;
+    kAttentionMmaGradients, kAttentionMmaInstructions, kAttentionMmaKeyGradients, kAttentionMmaPartForward,
+    kAttentionMmaParts, kAttentionMmaQueryGradients, kAttentionMmaRest, kAttentionMmaScores,
+    kAttentionMmaSoftmax, kAttentionMmaTableRows, kAttentionMmaTiles;
 extern const std::string_view kAttentionWgmmaBackward, kAttentionWgmmaBackwardTiles, kAttentionWgmmaForward,
     kAttentionWgmmaForwardTiles, kAttentionWgmmaGradients, kAttentionWgmmaMath, kAttentionWgmmaOrder,
     kAttentionWgmmaQueryGradient, kAttentionWgmmaTiles, kAttentionWgmmaWeights;

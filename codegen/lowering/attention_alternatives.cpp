@@ -123,7 +123,8 @@ void finish_few(ProgramBuilder& builder, const Node& node, TemplateLowering& ker
 
 void finish_attention(ProgramBuilder& builder, const Node& node, Kernels kernels) {
   const bool measures = builder.target().attention == AttentionTemplates::measured;
-  if (may_be_decode_attention(node) && (measures || node.operand(0)->dtype() == DType::f32))
+  if (may_be_decode_attention(node) && (measures || node.operand(0)->dtype() == DType::f32) &&
+      kernels[0].takes_few())
     return finish_few(builder, node, kernels[0]);
   if (!measures) {
     for (TemplateLowering& kernel : kernels) kernel.take_rows({0, kernel.tile_rows().front().most});

@@ -1,7 +1,7 @@
 // Attention and its gradient on a GPU, as kernels whose templates are around the body. The body is lowered as
 // a fusion over [b,h,t,s] whose inputs are the block arguments and whose outputs are the returned values; the
 // template then gives and takes these.
-#include "codegen/cuda/attention/decode_attention.h"
+#include "codegen/cuda/attention/decode_parts.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/lowering/attention_fusion.h"
 #include "codegen/lowering/template_lowering.h"
@@ -19,14 +19,21 @@ using Kind = Instruction::Kind;
 
 bool TemplateLowering::takes_wgmma() {
   const Target& target = builder_.target();
-  if (!target.can.wgmma || target.attention == AttentionTemplates::mma || form_.places >= 0) return false;
+  if (!target.can.wgmma || target.attention == AttentionTemplates::mma) return false;
+  if (form_.places >= 0 || form_.part_keys > 0) return false;
   kernel_.attention = form_;
   return wgmma_tiles(kernel_).has_value();
 }
 
+bool TemplateLowering::takes_few() const {
+  return form_.part_keys == 0 || fits_few_parts(form_, builder_.target().compute_capability);
+}
+
 Dim TemplateLowering::few_blocks() const {
+  const DecodeAttention few{
+      .queries = 1, .alone = true, .compute_capability = builder_.target().compute_capability};
   AttentionKernel alone = form_;
-  alone.tiles = few_tiles(form_, {.queries = 1, .alone = true}, builder_.symbols());
+  alone.tiles = few_tiles(form_, few, builder_.symbols());
   return alone.blocks();
 }
 
@@ -43,7 +50,7 @@ void TemplateLowering::take_few(int64_t queries, bool alone) {
 std::vector<AttentionTileRows> TemplateLowering::tile_rows() const {
   const Dim& rows = form_.part == AttentionPart::key_gradients ? form_.keys : form_.queries;
   return mma_tile_rows(form_.part, form_.width, builder_.target().compute_capability,
-                       builder_.symbols().upper(rows));
+                       builder_.symbols().upper(rows), form_.part_keys);
 }
 
 void TemplateLowering::allow_wgmma(int query_sums, int counters) {
@@ -174,6 +181,8 @@ void lower_attention(ProgramBuilder& builder, const Node& node) {
   lowering.add_places();
   if (node.result_count() > 2) lowering.add_heads(*node.result(2), false, true);
   lowering.add_rows(*node.result(1), true);
+  const bool is_narrow = size_of(node.operand(0)->dtype()) == 2;
+  if (builder.target().same_bits && is_narrow) lowering.form().part_keys = kPartKeys;
   llvm::SmallVector<const Value*, 2> outputs, handed;
   if (node.body) {
     for (const Graph::Output& output : node.body->outputs) outputs.push_back(output.value);

@@ -24,6 +24,8 @@ class TemplateLowering : public AttentionLowering {
   /// Returns whether the target may use the templates for sm_90a (wgmma), and the templates support the
   /// kernel. Requires: the lowering is complete except for the buffers that gradients share.
   bool takes_wgmma();
+  /// Returns whether the decode-attention template supports the kernel.
+  bool takes_few() const;
   /// Selects the decode-attention template (decode_attention.h) for at most `queries` queries, or for any
   /// number of queries if `queries` is 0. `alone`: each block reads all keys of its rows; else several blocks
   /// may share them.

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "codegen/cuda/attention/attention_mma.h"
-#include "codegen/cuda/attention/decode_attention.h"
+#include "codegen/cuda/attention/decode_parts.h"
 #include "codegen/cuda/attention/emit_attention.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/kernel_passes/kernel_indices.h"
@@ -24,7 +24,8 @@ void set_threads(Kernel& kernel, int threads) {
 void take_mma(Kernel& kernel) {
   AttentionKernel& attention = *kernel.attention;
   const auto& tiles = std::get<AttentionTiles>(attention.tiles);
-  attention.shared_bytes = attention_mma_shared_bytes(attention.part, attention.width, tiles);
+  attention.shared_bytes =
+      attention_mma_shared_bytes(attention.part, attention.width, tiles, attention.part_keys);
   attention.most_blocks = 0;
   set_threads(kernel, 32 * tiles.warps);
 }
@@ -39,8 +40,9 @@ void take_wgmma(Kernel& kernel) {
 }
 
 void take_few(Kernel& kernel) {
-  kernel.attention->shared_bytes = 0;
-  kernel.attention->most_blocks = 0;
+  AttentionKernel& attention = *kernel.attention;
+  attention.shared_bytes = attention.part_keys > 0 ? few_part_shared_bytes(attention, *attention.few()) : 0;
+  attention.most_blocks = 0;
   set_threads(kernel, 32 * kFewWarps);
 }
 
@@ -63,8 +65,8 @@ void add_tiles(Kernel& kernel, const Symbols& symbols, const Target& target) {
   }
   const Dim& rows = attention.part == AttentionPart::key_gradients ? attention.keys : attention.queries;
   if (attention.has_wgmma) add_wgmma_tiles(kernel);
-  for (const AttentionTiles& tiles :
-       mma_tiles(attention.part, attention.width, target.compute_capability, symbols.upper(rows)))
+  for (const AttentionTiles& tiles : mma_tiles(attention.part, attention.width, target.compute_capability,
+                                               symbols.upper(rows), attention.part_keys))
     if (tiles.rows() >= attention.least_rows && tiles.rows() <= attention.most_rows)
       attention.lighter.emplace_back(tiles);
 }

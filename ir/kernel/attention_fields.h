@@ -42,6 +42,7 @@ void visit_attention_fields(const Visit& visit) {
   visit("table_rows", &AttentionKernel::table_rows);
   visit("tile_params", &AttentionKernel::tile_params);
   visit("workspace", &AttentionKernel::workspace);
+  visit("part_keys", &AttentionKernel::part_keys);
   visit("tiles", &AttentionKernel::tiles);
   visit("lighter", &AttentionKernel::lighter);
   visit("multiprocessors", &AttentionKernel::multiprocessors);

@@ -54,9 +54,11 @@ struct FewTiles {
   /// Products are computed by tensor cores, in tiles of 16 keys; `loads` is then the number of tiles that a
   /// warp loads at a time. False: by multiply-adds.
   bool tensor_cores = false;
+  // With AttentionKernel::part_keys, tiles are those of codegen/cuda/attention/decode_parts.h.
   bool operator==(const FewTiles&) const = default;
 };
 constexpr int kFewWarps = 4;  // warps per block of the template "few"
+constexpr int kPartKeys = 128;  // AttentionKernel::part_keys, if keys are in parts
 
 /// Tiles of a kernel. Their type determines the template. BlockTiles (attention_spec.h) are for CPUs.
 using TemplateTiles = std::variant<AttentionTiles, WgmmaTiles, BlockTiles, FewTiles>;
@@ -94,6 +96,11 @@ struct AttentionKernel : AttentionSpec {
   /// Parameter: on a CPU, the workspace of all lanes (threads, BlockTiles::lanes); in decode attention, the
   /// partial results that thread blocks exchange.
   int workspace = -1;
+
+  /// Only for a forward kernel of 16-bit elements on a GPU. Positive: a row's keys are divided into parts of
+  /// this many keys, which are added one after the other (codegen/cuda/device/attention/mma/parts.cuh), so that
+  /// all kernels give a row the same bits. 0: each template has an order of its own.
+  int part_keys = 0;
 
   // Chosen by `schedule`, except FewTiles, which are chosen earlier.
   TemplateTiles tiles = {};

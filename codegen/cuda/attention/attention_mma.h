@@ -54,14 +54,15 @@ struct MmaAttention {
   // it has separate values per batch row and per head. If not, the kernel sums it over batch rows or heads.
   int element = 0;
   bool keeps_batch = true, keeps_head = true;
+  int part_keys = 0;  // AttentionKernel::part_keys
 };
 
 /// Returns tiles for a device of this compute capability, the fastest first. The caller uses the first tiles
 /// whose code spills no registers (is_lean in runtime/cuda/nvrtc.h). `rows` is the largest number of queries,
 /// or of keys for key_gradients. Tiles with more rows than `rows` are left out, unless they have at most 64
-/// rows.
+/// rows. part_keys: AttentionKernel::part_keys.
 std::vector<AttentionTiles> mma_tiles(AttentionPart part, int64_t head_size, int compute_capability,
-                                      int64_t rows);
+                                      int64_t rows, int part_keys = 0);
 
 /// A range of tile sizes: all tiles with `least` to `most` rows. A variant of a kernel has one such range.
 /// The tiles of the range are tried in the order of mma_tiles, and the first whose code spills no registers
@@ -73,12 +74,19 @@ struct AttentionTileRows {
 /// Divides the tiles of mma_tiles into ranges, and returns these in the order of their first tiles. Each
 /// range becomes a variant, because the sizes at launch determine which range is the fastest.
 std::vector<AttentionTileRows> mma_tile_rows(AttentionPart part, int64_t head_size, int compute_capability,
-                                             int64_t rows);
+                                             int64_t rows, int part_keys = 0);
 
+/// Returns the first part of the source, which all kernels have: the body, the constants, and the functions of
+/// tiles and of their elements.
+std::string mma_functions_text(const MmaAttention& attention);
 /// Returns the source up to and including the function `attention`.
 std::string attention_mma_text(const MmaAttention& attention);
 
 /// Returns the dynamic shared memory of a block, in bytes.
-int64_t attention_mma_shared_bytes(AttentionPart part, int64_t head_size, const AttentionTiles& tiles);
+int64_t attention_mma_shared_bytes(AttentionPart part, int64_t head_size, const AttentionTiles& tiles,
+                                   int part_keys = 0);
+
+/// Returns the most dynamic shared memory that a block can have, in bytes.
+int64_t most_shared_bytes(int compute_capability);
 
 }  // namespace smelt

@@ -6,6 +6,7 @@
 #include <bit>
 #include <optional>
 
+#include "codegen/cuda/attention/decode_parts.h"
 #include "codegen/cuda/attention/emit_attention.h"
 #include "codegen/cuda/device_text.h"
 #include "codegen/cuda/prelude.h"
@@ -49,10 +50,6 @@ int power_of(int64_t rows) {
   return static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::clamp<int64_t>(rows, 1, kMostRows))));
 }
 
-int64_t group_of(const AttentionKernel& attention) {
-  return *attention.heads.constant() / *attention.key_heads.constant();
-}
-
 /// Returns whether the operands of a value differ from head to head.
 bool differs_by_head(const Kernel& kernel, int id) {
   const Instruction& x = kernel.instructions[static_cast<size_t>(id)];
@@ -60,19 +57,6 @@ bool differs_by_head(const Kernel& kernel, int id) {
   if (x.kind == Instruction::Kind::index && x.axis == static_cast<int>(heads)) return true;
   if (heads < x.access.strides.size() && !x.access.strides[heads].is_zero()) return true;
   return std::ranges::any_of(x.operands, [&](int operand) { return differs_by_head(kernel, operand); });
-}
-
-/// Returns text with the number of blocks of the grid that have the same rows, and the number of these that
-/// work. A host runs one block at a time, so there the first block of a cluster does the work of all.
-std::string sharing_text(const FewTiles& tiles) {
-  const std::string alone = "namespace sharing {\n" + row_blocks_text(1) + "}\n";
-  if (tiles.cluster == 1)
-    return alone + fmt::format("constexpr int kBlocksOfRows = {0}, kSharers = {0};\n",
-                               tiles.tickets > 0 ? tiles.parts : 1);
-  return fmt::format(
-      "constexpr int kBlocksOfRows = {0};\n#ifdef __CUDA_ARCH__\nnamespace sharing {{\n{1}}}\n"
-      "constexpr int kSharers = {0};\n#else\n{2}constexpr int kSharers = 1;\n#endif\n",
-      tiles.cluster, row_blocks_text(tiles.cluster), alone);
 }
 
 /// Returns `tiles` for tensor cores, or nothing if these cannot multiply the kernel's elements.
@@ -98,7 +82,28 @@ std::string tile_sums_text(DType dtype) {
 
 }  // namespace
 
+int64_t group_of(const AttentionKernel& attention) {
+  return *attention.heads.constant() / *attention.key_heads.constant();
+}
+
+bool is_masked_by_head(const Kernel& kernel) {
+  const ScoreMask mask = score_mask(kernel);
+  return mask.instruction >= 0 && differs_by_head(kernel, mask.instruction);
+}
+
+std::string sharing_text(const FewTiles& tiles) {
+  const std::string alone = "namespace sharing {\n" + row_blocks_text(1) + "}\n";
+  if (tiles.cluster == 1)
+    return alone + fmt::format("constexpr int kBlocksOfRows = {0}, kSharers = {0};\n",
+                               tiles.tickets > 0 ? tiles.parts : 1);
+  return fmt::format(
+      "constexpr int kBlocksOfRows = {0};\n#ifdef __CUDA_ARCH__\nnamespace sharing {{\n{1}}}\n"
+      "constexpr int kSharers = {0};\n#else\n{2}constexpr int kSharers = 1;\n#endif\n",
+      tiles.cluster, row_blocks_text(tiles.cluster), alone);
+}
+
 FewTiles few_tiles(const AttentionKernel& attention, const DecodeAttention& few, const Symbols& symbols) {
+  if (attention.part_keys > 0) return few_part_tiles(attention, few, symbols);
   const int64_t group = group_of(attention);
   const bool divides = few.queries > 0;
   const int64_t usual = attention.queries.constant().value_or(1);  // a symbol is one where tokens are made
@@ -122,6 +127,7 @@ FewTiles few_tiles(const AttentionKernel& attention, const DecodeAttention& few,
 }
 
 std::vector<FewTiles> lighter_few_tiles(const FewTiles& tiles, const Kernel& kernel) {
+  if (kernel.attention->part_keys > 0) return {tiles};
   std::vector<FewTiles> all;
   if (const auto on_tensor_cores = tensor_tiles(tiles, kernel)) all.push_back(*on_tensor_cores);
   for (FewTiles lighter = tiles; lighter.loads > 0; lighter.loads /= 2) all.push_back(lighter);
@@ -129,15 +135,16 @@ std::vector<FewTiles> lighter_few_tiles(const FewTiles& tiles, const Kernel& ker
 }
 
 Dim few_partials(const AttentionKernel& attention, const FewTiles& tiles) {
+  if (attention.part_keys > 0) return few_part_partials(attention, tiles);
   const int64_t width = attention.width + 2;
   return Dim(int64_t{tiles.tickets}) * (int64_t{tiles.parts} * kFewWarps * tiles.rows * width);
 }
 
 std::string decode_attention_text(const Kernel& kernel) {
   const AttentionKernel& attention = *kernel.attention;
+  if (attention.part_keys > 0) return decode_parts_text(kernel);
   const FewTiles& tiles = *attention.few();
   const DType dtype = kernel.params[static_cast<size_t>(attention.matrices[0].param)].dtype;
-  const ScoreMask mask = score_mask(kernel);
   std::string text = hooks_text(print_hooks(kernel, HookUse::mma));
   text += fmt::format(
       "typedef {} Element;\nconstexpr int kHead = {}, kVector = {}, kRows = {}, kLoads = {}, kUnit = {}, "
@@ -146,12 +153,14 @@ std::string decode_attention_text(const Kernel& kernel) {
       cuda_memory_type(dtype), attention.width,
       std::min<int64_t>(attention.vector, kPieceBytes / size_of(dtype)), tiles.rows, tiles.loads, tiles.unit,
       tiles.parts, group_of(attention), attention.key_heads.constant().value(), kFewWarps, tiles.blocks,
-      mask.instruction >= 0 && differs_by_head(kernel, mask.instruction), attention.places >= 0,
-      tiles.tickets > 0);
+      is_masked_by_head(kernel), attention.places >= 0, tiles.tickets > 0);
   text += sharing_text(tiles);
-  text.append(device::kAttentionDecodeLayout).append(device::kAttentionDecodeKeys);
+  text.append(device::kAttentionDecodeLayout)
+      .append(device::kAttentionDecodeRows)
+      .append(device::kAttentionDecodeResults)
+      .append(device::kAttentionDecodeKeys);
   text += tiles.tensor_cores ? tile_sums_text(dtype) : lane_sums_text();
-  return text.append(device::kAttentionDecodeBlock);
+  return text.append(device::kAttentionDecodeTickets).append(device::kAttentionDecodeBlock);
 }
 
 }  // namespace smelt

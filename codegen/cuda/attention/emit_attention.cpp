@@ -158,7 +158,8 @@ std::string mma_text(const Kernel& kernel) {
                              .has_places = form.places >= 0,
                              .element = form.element,
                              .keeps_batch = form.keeps_batch,
-                             .keeps_head = form.keeps_heads});
+                             .keeps_head = form.keeps_heads,
+                             .part_keys = form.part_keys});
 }
 
 }  // namespace

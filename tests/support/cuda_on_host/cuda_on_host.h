@@ -21,6 +21,7 @@
 #include "runtime/cpu/features.h"
 #include "runtime/cuda/cubin_cache.h"
 #include "tests/support/cuda_on_host/decode_on_host.h"
+#include "tests/support/cuda_on_host/mma_attention_on_host.h"
 #include "tests/support/cuda_on_host/mma_gemm_on_host.h"
 #include "tests/support/cuda_on_host/small_m_on_host.h"
 
@@ -59,10 +60,18 @@ inline bool is_tensor_decode(const Kernel& kernel) {
   return kernel.attention && kernel.attention->few() && kernel.attention->few()->tensor_cores;
 }
 
+/// Returns whether the kernel has the text of the template "mma", of which parts of keys use functions, too.
+inline bool is_mma_attention(const Kernel& kernel) {
+  if (!kernel.attention) return false;
+  return std::holds_alternative<AttentionTiles>(kernel.attention->tiles) ||
+         (kernel.attention->few() && kernel.attention->part_keys > 0);
+}
+
 /// Returns the source of a kernel in a form that the host's compiler accepts.
 using HostText = std::string (*)(const Kernel& kernel);
 
 inline std::string host_text(const Kernel& kernel) {
+  if (is_mma_attention(kernel)) return mma_attention_host_source(emit_cuda(kernel));
   if (is_tensor_decode(kernel)) return decode_host_source(emit_cuda(kernel));
   if (is_mma_gemm(kernel)) return mma_gemm_host_source(emit_cuda(kernel));
   if (!is_small_m(kernel)) return emit_cuda(kernel);

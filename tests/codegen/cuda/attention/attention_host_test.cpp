@@ -236,6 +236,7 @@ struct Case {
   int vector = 8;
   float spread = 1;  // of the scores: where it is large, maxima grow by much from tile to tile
   bool has_rest = true;
+  int part_keys = 0;
 };
 std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.body; }
 
@@ -288,7 +289,8 @@ TEST_P(AttentionOnHost, IsTheReference) {
                         .tiles = tiles,
                         .hooks = hooks_of(body),
                         .has_rest = c.has_rest,
-                        .keeps_batch = false};
+                        .keeps_batch = false,
+                        .part_keys = c.part_keys};
   };
   const MmaAttention forward = with(AttentionPart::forward, c.forward),
                      keys = with(AttentionPart::key_gradients, c.keys),
@@ -345,7 +347,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"window", {1, 2, 1, 33, 65, 17}, {2, 1, 32}, {1, 2, 32, 16}, {1, 2, 32, 32}, 1, 1, false},
         Case{"cap", {1, 4, 2, 20, 35, 12}, {2, 1, 32}, {2, 1, 16, 16}, {2, 1, 32, 32}, 4},
         Case{"key_bias", {2, 2, 2, 35, 20, 80}, {2, 1, 32}, {2, 1, 32, 16, 1, 2}, {2, 1, 32, 32}},
-        Case{"bias_dropout", {2, 2, 1, 35, 67, 6}, {2, 2, 32}, {1, 2, 16, 16}, {2, 1, 64, 32}, 2}),
+        Case{"bias_dropout", {2, 2, 1, 35, 67, 6}, {2, 2, 32}, {1, 2, 16, 16}, {2, 1, 64, 32}, 2},
+        Case{"causal_dropout", {2, 2, 2, 37, 273, 40}, {2, 2, 64}, {2, 2, 32, 32}, {2, 2, 32, 32}, 8, 8, true, 128},
+        Case{"window", {1, 2, 1, 33, 365, 17}, {2, 1, 64}, {1, 2, 32, 16}, {1, 2, 32, 32}, 1, 1, false, 128},
+        Case{"key_bias", {2, 2, 2, 35, 140, 80}, {2, 1, 64}, {2, 1, 32, 16, 1, 2}, {2, 1, 32, 32}, 8, 1, true, 128},
+        Case{"bias_dropout", {2, 2, 1, 35, 167, 6}, {1, 2, 64}, {1, 2, 16, 16}, {2, 1, 64, 32}, 2, 1, true, 128}),
     [](const auto& info) { return fmt::format("{}_{}", info.param.body, info.index); });
 
 }  // namespace

@@ -3,22 +3,8 @@
 // key head (layout.cuh). The keys are divided into parts (keys.cuh). kSharers blocks have the same rows, and
 // each of them processes some of the parts. Each warp of a block has a partial result of each part. At the
 // end, these results are added in a fixed order: for each warp over the parts, then over the warps.
-// Requires: keys.cuh, and lane_sums.cuh or tile_sums.cuh.
+// Requires: results.cuh, keys.cuh, lane_sums.cuh or tile_sums.cuh, and tickets.cuh.
 
-
-// Returns true in the last of `count` blocks that call this with the same ticket, and false in the others.
-// The ticket is a counter in device memory. It is 0 before the first of these calls and 0 again after the
-// last. All threads of the block call this.
-SM bool is_last_of(unsigned* ticket, unsigned count) {
-  __shared__ bool is_last;
-  __threadfence();
-  __syncthreads();
-  // The stores of all threads are now visible to other blocks, so this block may be counted.
-  if (threadIdx.x == 0) is_last = atomicInc(ticket, count - 1) == count - 1;
-  __syncthreads();
-  if (is_last) __threadfence();  // makes the earlier stores of the other blocks visible
-  return is_last;
-}
 
 // The output arrays: o, and lse[batch, head, query], which has no gaps between its elements.
 struct Results {

@@ -4,7 +4,7 @@
 // if at least one row of the block sees it.
 // The mask state of a range of keys is 0 if no row of the block sees any of the keys, 2 if every row sees
 // all of them, and 1 in all other cases. 1 is also returned if the state is not known.
-// Requires: layout.cuh.
+// Requires: rows.cuh, and the constants kUnit, kParts and kMaskedByHead.
 
 
 // Returns the mask state of keys [first, end) for the rows of the block. kLooksUp: the mask compares

@@ -1,4 +1,4 @@
-// Layout of decode attention: the rows of a block, its keys and values, and its partial results.
+// Layout of decode attention: the keys and values of a block, and the size of its partial results.
 // A row is a query of one of the kGroup query heads that share a key head. A block has up to kRows rows, and
 // kWarps warps. The keys of the rows are divided into parts (keys.cuh), and the warps of a block take the
 // keys of a part in turn. A warp adds up a partial result over its keys. There are two ways to compute it:
@@ -7,7 +7,7 @@
 // Requires: the functions of the score_mod ("body", codegen/cuda/attention/attention_hooks.h), the prelude,
 // and the constants and the namespace `sharing` that codegen/cuda/attention/decode_attention.cpp puts before
 // this text.
-// Order of the text: layout, keys, the files of one way, block.
+// Order of the text: layout, rows, results, keys, the files of one way, tickets, block.
 
 
 // kPitch: floats per row of a partial result. A partial result has kRows rows, one after the other in
@@ -45,35 +45,3 @@ struct Places {
 };
 // Returns the slot of a key and of its value.
 SM int place_of(const Places& places, int key) { return kHasPlaces ? places.at[key * places.place] : key; }
-
-// The rows of a block: `count` rows (at most kRows) of batch element b and key head key_head. kGroup query
-// heads share the key head. Row r is query (first + r) / kGroup of the query head with index (first + r) %
-// kGroup among them. queries, keys: numbers of queries and keys in the batch element.
-struct Rows {
-  int b, key_head, first, count, queries, keys;
-};
-// Return the query of a row, and its query head as an index among all query heads.
-SM int query_of(const Rows& rows, int row) { return (rows.first + row) / kGroup; }
-SM int head_of(const Rows& rows, int row) { return rows.key_head * kGroup + (rows.first + row) % kGroup; }
-
-// A part of the keys of a block: keys first to end - 1. next: the first key of the part that the block
-// processes after it. last: the end of all keys of the block.
-struct Part {
-  int first, end, next, last;
-};
-
-// The result of some keys for one row and one column of the head: the base, the sum of the weights, and the
-// sum of weight * value.
-struct Whole {
-  float base, weights, sum;
-};
-// Returns one column of a row of a partial result. part: the address of the row.
-SM Whole whole_of(const float* part, int column) { return {part[kHead], part[kHead + 1], part[column]}; }
-// Adds `more`, the result of other keys, to `whole`.
-SM void add(Whole& whole, const Whole& more) {
-  const float base = fmaxf(whole.base, more.base), factor = below(whole.base, base),
-              other = below(more.base, base);
-  whole.weights = fmaf(other, more.weights, factor * whole.weights);
-  whole.sum = fmaf(other, more.sum, factor * whole.sum);
-  whole.base = base;
-}
