@@ -57,7 +57,7 @@ struct FewTiles {
   // With AttentionKernel::part_keys, tiles are those of codegen/cuda/attention/decode_parts.h.
   bool operator==(const FewTiles&) const = default;
 };
-constexpr int kFewWarps = 4;  // warps per block of the template "few"
+constexpr int kFewWarps = 4;    // warps per block of the template "few"
 constexpr int kPartKeys = 128;  // AttentionKernel::part_keys, if keys are in parts
 
 /// Tiles of a kernel. Their type determines the template. BlockTiles (attention_spec.h) are for CPUs.
@@ -98,8 +98,8 @@ struct AttentionKernel : AttentionSpec {
   int workspace = -1;
 
   /// Only for a forward kernel of 16-bit elements on a GPU. Positive: a row's keys are divided into parts of
-  /// this many keys, which are added one after the other (codegen/cuda/device/attention/mma/parts.cuh), so that
-  /// all kernels give a row the same bits. 0: each template has an order of its own.
+  /// this many keys, which are added one after the other (codegen/cuda/device/attention/mma/parts.cuh), so
+  /// that all kernels give a row the same bits. 0: each template has an order of its own.
   int part_keys = 0;
 
   // Chosen by `schedule`, except FewTiles, which are chosen earlier.

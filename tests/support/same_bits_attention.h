@@ -14,17 +14,18 @@
 
 namespace smelt::testing {
 
-/// Sizes of an attention, and the changes of its scores. The cache has more keys than the sequence has queries.
+/// Sizes of an attention, and the changes of its scores. The cache has more keys than the sequence has
+/// queries.
 struct SameBitsAttention {
   int64_t batch = 2, queries = 300, keys = 333, key_heads = 1, group = 4, width = 64;
   DType dtype = DType::bf16;
-  int64_t window = 0;       // > 0: a sliding window
-  bool causal = true;       // queries do not see later keys
-  bool masked = false;      // a random half of the keys is hidden, and all of the first 64
-  bool documents = false;   // queries see their own document only
-  bool distances = false;   // ALiBi
-  double cap = 0;           // > 0: soft cap of scores
-  double spread = 1;        // of the queries: where it is large, maxima grow by much from tile to tile
+  int64_t window = 0;      // > 0: a sliding window
+  bool causal = true;      // queries do not see later keys
+  bool masked = false;     // a random half of the keys is hidden, and all of the first 64
+  bool documents = false;  // queries see their own document only
+  bool distances = false;  // ALiBi
+  double cap = 0;          // > 0: soft cap of scores
+  double spread = 1;       // of the queries: where it is large, maxima grow by much from tile to tile
   std::string name() const {
     return fmt::format("width {} group {} window {} masked {} documents {} distances {} cap {}", width, group,
                        window, masked, documents, distances, cap);

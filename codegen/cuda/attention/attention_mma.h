@@ -76,8 +76,8 @@ struct AttentionTileRows {
 std::vector<AttentionTileRows> mma_tile_rows(AttentionPart part, int64_t head_size, int compute_capability,
                                              int64_t rows, int part_keys = 0);
 
-/// Returns the first part of the source, which all kernels have: the body, the constants, and the functions of
-/// tiles and of their elements.
+/// Returns the first part of the source, which all kernels have: the body, the constants, and the functions
+/// of tiles and of their elements.
 std::string mma_functions_text(const MmaAttention& attention);
 /// Returns the source up to and including the function `attention`.
 std::string attention_mma_text(const MmaAttention& attention);

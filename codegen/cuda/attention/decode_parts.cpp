@@ -23,7 +23,8 @@ constexpr int64_t kMostSharers = 32;
 constexpr int64_t kStaticBytes = 512;
 
 /// The tiles of mma.sync that a warp multiplies.
-constexpr AttentionTiles kWarpTiles = {.warps = kFewWarps, .row_tiles = 1, .columns = kPartKeys / 2, .blocks = 1};
+constexpr AttentionTiles kWarpTiles = {
+    .warps = kFewWarps, .row_tiles = 1, .columns = kPartKeys / 2, .blocks = 1};
 
 int64_t div_up(int64_t count, int64_t divisor) { return (count + divisor - 1) / divisor; }
 
@@ -50,6 +51,13 @@ int rows_of(int64_t rows) {
   return static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::clamp<int64_t>(rows, 1, kTileRows))));
 }
 
+/// Returns the functions that find the visible keys, whose units are parts. They are in a namespace because
+/// kUnit and kParts are other numbers in the text of tiles.
+std::string visible_keys_text() {
+  return fmt::format("{}namespace visible {{\nconstexpr int kUnit = kPartKeys, kParts = 1;\n{}}}\n",
+                     device::kAttentionDecodeRows, device::kAttentionDecodeKeys);
+}
+
 }  // namespace
 
 int64_t few_part_shared_bytes(const AttentionKernel& attention, const FewTiles& tiles) {
@@ -66,14 +74,17 @@ bool fits_few_parts(const AttentionKernel& attention, int compute_capability) {
   return fits(attention, {.rows = 1, .loads = 1}, compute_capability);
 }
 
-FewTiles few_part_tiles(const AttentionKernel& attention, const DecodeAttention& few, const Symbols& symbols) {
+FewTiles few_part_tiles(const AttentionKernel& attention, const DecodeAttention& few,
+                        const Symbols& symbols) {
   const int64_t most = symbols.upper(attention.queries), group = group_of(attention);
   const int64_t queries = few.queries > 0 ? std::min(few.queries, most) : most;
-  FewTiles tiles{.rows = rows_of(group * queries), .loads = kMostLoads, .unit = attention.part_keys, .blocks = 1};
+  FewTiles tiles{
+      .rows = rows_of(group * queries), .loads = kMostLoads, .unit = attention.part_keys, .blocks = 1};
   tiles.tensor_cores = true;
   const int64_t parts = div_up(symbols.upper(attention.keys), attention.part_keys);
   const bool clusters = few.compute_capability >= kClusterCapability;
-  if (!few.alone) tiles.parts = static_cast<int>(std::clamp<int64_t>(parts, 1, clusters ? kBlocksOfRow : kMostSharers));
+  if (!few.alone)
+    tiles.parts = static_cast<int>(std::clamp<int64_t>(parts, 1, clusters ? kBlocksOfRow : kMostSharers));
   if (clusters) tiles.cluster = tiles.parts;
   if (!clusters && tiles.parts > 1) tiles.tickets = 1;
   make_fit(attention, tiles, few.compute_capability);
@@ -85,7 +96,8 @@ FewTiles few_part_tiles(const AttentionKernel& attention, const DecodeAttention&
 
 Dim few_part_partials(const AttentionKernel& attention, const FewTiles& tiles) {
   if (tiles.tickets == 0) return 0;
-  return ceil_div(attention.keys, attention.part_keys) * (int64_t{tiles.tickets} * tiles.rows * (attention.width + 2));
+  return ceil_div(attention.keys, attention.part_keys) *
+         (int64_t{tiles.tickets} * tiles.rows * (attention.width + 2));
 }
 
 std::string decode_parts_text(const Kernel& kernel) {
@@ -101,15 +113,14 @@ std::string decode_parts_text(const Kernel& kernel) {
                           .has_places = attention.places >= 0,
                           .part_keys = attention.part_keys});
   text += fmt::format(
-      "typedef Half Element;\nconstexpr int kBlockRows = {}, kLoads = {}, kUnit = kPartKeys, kGroup = {}, "
+      "typedef Half Element;\nconstexpr int kBlockRows = {}, kLoads = {}, kGroup = {}, "
       "kKeyHeads = {};\nconstexpr bool kMaskedByHead = {}, kHasTickets = {};\n",
       tiles.rows, tiles.loads, group_of(attention), attention.key_heads.constant().value(),
       is_masked_by_head(kernel), tiles.tickets > 0);
-  text += sharing_text(tiles);
-  for (const std::string_view part :
-       {device::kAttentionMmaScores, device::kAttentionMmaParts, device::kAttentionDecodeRows,
-        device::kAttentionDecodeKeys, device::kAttentionDecodePartCopies, device::kAttentionDecodePartMerge,
-        device::kAttentionDecodeTickets, device::kAttentionDecodePartBlock})
+  text += sharing_text(tiles) + visible_keys_text();
+  for (const std::string_view part : {device::kAttentionMmaScores, device::kAttentionMmaParts,
+                                      device::kAttentionDecodePartCopies, device::kAttentionDecodePartMerge,
+                                      device::kAttentionDecodeTickets, device::kAttentionDecodePartBlock})
     text += part;
   return text;
 }

@@ -1,7 +1,7 @@
-// Decode attention in parts of the keys (AttentionKernel::part_keys): the template for few queries that gives a
-// row the same bits as the template for many queries. The rows of a block, which are queries of the query heads
-// that share a key head, are the rows of one tile of mma.sync. Each warp computes whole parts by the functions
-// of the template for many queries, and the results of the parts are merged in ascending order.
+// Decode attention in parts of the keys (AttentionKernel::part_keys): the template for few queries that gives
+// a row the same bits as the template for many queries. The rows of a block, which are queries of the query
+// heads that share a key head, are the rows of one tile of mma.sync. Each warp computes whole parts by the
+// functions of the template for many queries, and the results of the parts are merged in ascending order.
 #pragma once
 
 #include <string>
@@ -18,7 +18,8 @@ namespace smelt {
 bool fits_few_parts(const AttentionKernel& attention, int compute_capability);
 /// Returns the tiles for a workload. Requires: fits_few_parts, or the tiles need too much shared memory.
 FewTiles few_part_tiles(const AttentionKernel& attention, const DecodeAttention& few, const Symbols& symbols);
-/// Returns the number of f32 in device memory for the results of parts; 0 if blocks do not exchange them there.
+/// Returns the number of f32 in device memory for the results of parts; 0 if blocks do not exchange them
+/// there.
 Dim few_part_partials(const AttentionKernel& attention, const FewTiles& tiles);
 /// Returns the dynamic shared memory of a block, in bytes.
 int64_t few_part_shared_bytes(const AttentionKernel& attention, const FewTiles& tiles);

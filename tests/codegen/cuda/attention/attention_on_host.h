@@ -37,8 +37,7 @@ struct HostCall {
 /// Returns C++ text: the kernel, in its own namespace, and the function `name`, which runs one block of the
 /// kernel.
 inline std::string host_text(const MmaAttention& attention, const BodyText& body, const std::string& name) {
-  const std::string text =
-      mma_attention_host_source(kernel_text(attention, body, "device_" + name));
+  const std::string text = mma_attention_host_source(kernel_text(attention, body, "device_" + name));
   static constexpr int kPointers[] = {6, 8, 7, 7}, kMatrices[] = {5, 6, 5, 4};
   const int part = static_cast<int>(attention.part), gradients = part == 1   ? body.column
                                                                  : part == 2 ? body.row

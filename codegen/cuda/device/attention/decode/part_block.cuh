@@ -2,7 +2,8 @@
 // row has the same bits as among many queries. A row is a query of one query head. A block has up to kBlockRows
 // rows that share a key head, as the rows of one tile. Each warp computes whole parts of the keys. The results
 // of the parts are merged in ascending order. kSharers blocks have the same rows, and share the parts.
-// Requires: part_copies.cuh, part_merge.cuh and tickets.cuh.
+// Requires: part_copies.cuh, part_merge.cuh, tickets.cuh, and keys.cuh in the namespace `visible`, where a unit
+// is a part.
 
 
 // Sizes and addresses of a block's shared memory: the queries, the buffers of the warps, their results, the
@@ -60,7 +61,7 @@ struct Warp {
 SM void find_tile(Tile& to, int first, const BodyArguments& body, const Rows& rows, const KeysOfRows& keys) {
   to.first = first;
   while (to.first < keys.end &&
-         (to.seen = seen_of(body, rows, to.first, min(to.first + kColumns, rows.keys))) == 0) {
+         (to.seen = visible::seen_of(body, rows, to.first, min(to.first + kColumns, rows.keys))) == 0) {
     to.first += kColumns;
     if (to.first % kPartKeys == 0) to.first += (kTurns - 1) * kPartKeys;
   }
@@ -152,14 +153,14 @@ SM void attention(const Element* q, const Element* k, const Element* v, Element*
   const int sharer = blockIdx.x % kBlocksOfRows, place = blockIdx.x / kBlocksOfRows, pair = place / tiles;
   if (sharer >= kSharers) return;  // only in tests on a host, where block 0 of a cluster does all work
   const int row0 = place % tiles * kBlockRows, warp_number = threadIdx.x >> 5;
-  const Rows rows{pair / kKeyHeads,           pair % kKeyHeads, row0,
-                  min(kBlockRows, all - row0), (int)queries,     (int)keys};
+  const int row_count = min(kBlockRows, all - row0);
+  const Rows rows{pair / kKeyHeads, pair % kKeyHeads, row0, row_count, (int)queries, (int)keys};
   const BlockMemory block = divide(memory);
   const unsigned own_queries = shared_address(block.queries);
   copy_queries(own_queries, q + rows.b * q_b, q_t, q_h, rows);
   commit_copies();
 
-  const Parts parts = parts_of(body, rows);
+  const visible::Parts parts = visible::parts_of(body, rows);
   const int count = parts.end - parts.first;
   const KeysOfRows of_rows{{k + rows.b * k_b + rows.key_head * k_h, k_t},
                            {v + rows.b * v_b + rows.key_head * v_h, v_t},
@@ -182,14 +183,13 @@ SM void attention(const Element* q, const Element* k, const Element* v, Element*
   };
   const auto end_of = [&](int part) { return (parts.first + part + 1) * kPartKeys; };
   if (kHasTickets) {
-    constexpr int kRound = kTurns;
     float* const shared = partials + (long long)place * ((keys + kPartKeys - 1) / kPartKeys) * kResultFloats;
     for (int part = turn; part < count; part += kTurns)
       compute_part(shared + (long long)part * kResultFloats, warp, end_of(part), own_queries, body, rows,
                    of_rows, scale);
     if (!is_last_of(tickets + place, kSharers)) return;
-    for (int first = 0; first < count; first += kRound) {
-      merge_round(block.totals, own, rows, min(kRound, count - first), first + kRound >= count, threadIdx.x,
+    for (int first = 0; first < count; first += kTurns) {
+      merge_round(block.totals, own, rows, min(kTurns, count - first), first + kTurns >= count, threadIdx.x,
                   [&](int i) { return shared + (long long)(first + i) * kResultFloats; }, put);
       __syncthreads();
     }

@@ -3,7 +3,7 @@
 // memory, each for a piece of kPieceKeys keys or values of a tile. The pieces of a tile are those of K, then
 // those of V. When a piece has been multiplied, the piece that is kBuffers pieces later is copied in its
 // place.
-// Requires: mma/tiles.cuh, rows.cuh and keys.cuh.
+// Requires: mma/tiles.cuh and rows.cuh.
 
 
 // kPieces: pieces of a tile of K. kOfRow: copies of 16 bytes per row.

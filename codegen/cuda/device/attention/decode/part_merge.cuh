@@ -71,4 +71,5 @@ SM void merge_round(const SharedTotals& totals, RowTotal& own, const Rows& rows,
     kept = total;
     if (is_last) put(row, column, total * totals.factors[row]);
   }
+  __syncwarp(~0u);
 }
