@@ -22,7 +22,7 @@ class GpuSameBitsAttention : public ::testing::Test {
   static Session session_of(const Module& module, DType storage, AttentionForm form = AttentionForm::fused) {
     CompileOptions options;
     options.target = "native", options.mode = Mode::infer, options.storage = storage;
-    options.attention = form, options.same_bits = true;
+    options.attention = form, options.build.same_bits = true;
     return testing::cpu_session(compile(module.clone(), options).plan);
   }
 

@@ -19,7 +19,7 @@ using Change = llvm::function_ref<void(Kernel&)>;
 Program program_of(const Module& module, DType storage, const char* target, AttentionForm form) {
   CompileOptions options;
   options.target = target, options.mode = Mode::infer, options.storage = storage;
-  options.attention = form, options.same_bits = true;
+  options.attention = form, options.build.same_bits = true;
   return compile(module.clone(), options, Stage::program).program;
 }
 
