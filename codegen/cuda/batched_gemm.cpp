@@ -18,7 +18,10 @@ std::vector<BatchedGemm> batched_gemm(const GemmStep& step) {
   const bool sums = std::ranges::any_of(step.batch, &GemmStep::Batch::reduced);
   const bool half = step.dtype == DType::bf16 || step.dtype == DType::f16;
   if (sums || !half || step.bias || step.beta != 0 || (!step.in_order && step.batch.size() < 2)) return {};
-  BatchedGemm gemm{.dtype = step.dtype, .result_dtype = step.result_dtype, .axes = step.batch.size(), .in_order = step.in_order};
+  BatchedGemm gemm{.dtype = step.dtype,
+                   .result_dtype = step.result_dtype,
+                   .axes = step.batch.size(),
+                   .in_order = step.in_order};
   const bool a_by_k = step.a.column_stride.is_one(), b_by_k = !step.b.column_stride.is_one();
   // A of the transposed matmul is B^T; an operand that is contiguous along k stays so.
   const bool transposed = is_seen_transposed(step);

@@ -31,7 +31,8 @@ std::string put_pair_text(DType dtype) {
   return with_words(device::kBatchedGemmPutPair, {{"TYPE", type_text(dtype)}});
 }
 
-/// Extents of all batch axes but the outermost, then a stride of each matrix for each axis. A comma follows each.
+/// Extents of all batch axes but the outermost, then a stride of each matrix for each axis. Each ends with a
+/// comma.
 std::string batch_parameters(size_t axes) {
   std::string text;
   for (size_t axis = 1; axis < axes; ++axis) text += fmt::format("long long extent{}, ", axis);

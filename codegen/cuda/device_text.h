@@ -30,8 +30,8 @@ extern const std::string_view kRowsCluster, kRowsEntry, kRowsOneBlock;
 extern const std::string_view kSamplingBest, kSamplingBins, kSamplingKernel, kSamplingList, kSamplingRow,
     kSamplingSearch, kSamplingWeights;
 extern const std::string_view kScanColumns, kScanRows;
-extern const std::string_view kSmallMGemmChain, kSmallMGemmFunction, kSmallMGemmInstructions, kSmallMGemmKernel,
-    kSmallMGemmWidenBytes;
+extern const std::string_view kSmallMGemmChain, kSmallMGemmFunction, kSmallMGemmInstructions,
+    kSmallMGemmKernel, kSmallMGemmWidenBytes;
 extern const std::string_view kSortingBegins, kSortingCount, kSortingDigits, kSortingPlace, kSortingRank;
 extern const std::string_view kTopKFew, kTopKPut, kTopKSelect;
 extern const std::string_view kWgmmaBarriers, kWgmmaCopies, kWgmmaProducts, kWgmmaTypes;

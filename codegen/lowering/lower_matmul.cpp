@@ -221,7 +221,7 @@ class MatmulLowering {
     if (has_bias()) step.bias = bias();
     if (adds_matrix()) step.beta = 1;
     if (step.in_order && (step.bias || step.beta != 0))
-      fail_with(Status::internal, "{}: a sum in order with an addend: expected a kernel of its own for the addend",
+      fail_with(Status::internal, "{}: a matmul in order has an epilogue: expected a node of its own for it",
                 node_.describe());
     return step;
   }

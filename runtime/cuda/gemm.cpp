@@ -92,10 +92,10 @@ GemmSizes transposed(const GemmSizes& s) {
 std::string GemmProblem::bucket() const {
   const auto pitch = [&](int64_t p) { return divisor_up_to(p, 64); };
   return fmt::format("{}{}>{} {}{}{}{}{} m{} n{} k{} b{} pitch {}/{}/{} at {}", in_order ? "in order " : "",
-                     tf32 ? "tf32" : name(dtype), name(result_dtype), transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N',
-                     accumulates ? "+" : "", by_pointers ? "*" : "", has_bias ? "b" : "", size_bucket(m),
-                     size_bucket(n), size_bucket(k), size_bucket(batch), pitch(a_pitch), pitch(b_pitch),
-                     pitch(c_pitch), alignment);
+                     tf32 ? "tf32" : name(dtype), name(result_dtype), transpose_a ? 'T' : 'N',
+                     transpose_b ? 'T' : 'N', accumulates ? "+" : "", by_pointers ? "*" : "",
+                     has_bias ? "b" : "", size_bucket(m), size_bucket(n), size_bucket(k), size_bucket(batch),
+                     pitch(a_pitch), pitch(b_pitch), pitch(c_pitch), alignment);
 }
 
 GemmKey GemmProblem::key() const {

@@ -5,8 +5,8 @@
 // If a GEMM has new sizes, several algorithms are measured, and the fastest is stored for later GEMMs
 // (gemm_choices.h).
 //
-// A GEMM in order (GemmStep::in_order) has a kernel of Smelt that computes it. Of the library, only algorithms
-// without split k are asked for, and only those are used whose results have the bits of this kernel.
+// A GEMM in order (GemmStep::in_order) has a kernel of Smelt that computes it. The library is asked only for
+// algorithms without split k, and only algorithms whose results have the bits of this kernel are used.
 #pragma once
 
 #include <cstdint>
@@ -74,8 +74,8 @@ class PreparedGemm {
                DevicePointer c, const std::string& place, DevicePointer bias = 0);
 
   /// Adds a kernel of Smelt that computes the same product. `choose` measures it like the library's
-  /// algorithms. If it was the fastest, `run` launches it. A GEMM in order needs it: its bits are the ones that
-  /// an algorithm of the library must have, and it runs if nothing can be measured.
+  /// algorithms. If it was the fastest, `run` launches it. A GEMM in order needs it: an algorithm of the
+  /// library must have its bits, and it runs if nothing can be measured.
   void consider(KernelLaunch own) { own_ = std::move(own); }
   /// Returns the kernel that was added; null if there is none.
   KernelLaunch* considered() { return own_ ? &own_ : nullptr; }
@@ -84,8 +84,8 @@ class PreparedGemm {
   void run(Stream stream, DevicePointer workspace);
   /// Sets the algorithm to the one in `choices`, or else to the fastest by measurement, which is added to
   /// `choices`. If the algorithm in `choices` does not support these sizes, the library's first proposal is
-  /// used, or if the GEMM is in order, the kernel of `consider`. Measuring runs the GEMM and waits for the device, so it is not possible in a capture. Does nothing
-  /// if the algorithm is set.
+  /// used, or if the GEMM is in order, the kernel of `consider`. Measuring runs the GEMM and waits for the
+  /// device, so it is not possible in a capture. Does nothing if the algorithm is set.
   void choose(Stream stream, DevicePointer workspace, GemmChoices& choices);
   bool chosen() const { return chosen_; }
   /// Returns the number of library calls; 0 if the result has no elements or its sums have no terms.
@@ -111,7 +111,8 @@ class PreparedGemm {
   std::vector<LtHeuristic> candidates(int wanted) const;
   /// Returns the algorithm that is used without a measurement.
   LtAlgorithm unmeasured() const;
-  /// Returns the fastest algorithm. Returns nothing if the results show nothing about the order of their sums.
+  /// Returns the fastest algorithm. Returns nothing if the results show nothing about the order of their
+  /// sums.
   std::optional<LtAlgorithm> fastest(Stream stream, DevicePointer workspace) const;
   /// Returns the bytes that the library may use of the workspace: 0 for a GEMM in order.
   int64_t workspace_bytes() const;
@@ -148,7 +149,8 @@ class PreparedGemm {
   bool chosen_ = false;
 };
 
-/// Bytes of scratch memory that the library may use, except for a GEMM in order. All GEMMs of one stream share it.
+/// Bytes of scratch memory that the library may use, except for a GEMM in order. All GEMMs of one stream
+/// share it.
 inline constexpr int64_t kGemmWorkspace = int64_t{32} << 20;
 
 }  // namespace smelt::cuda

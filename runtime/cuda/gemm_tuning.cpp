@@ -1,6 +1,6 @@
 // Choosing an algorithm: candidates run on the operands of the call, each result is compared with the first
-// one's, and of those that agree the fastest is taken. For a GEMM in order, the first one is Smelt's kernel, and
-// the results must have the same bits.
+// one's, and of those that agree the fastest is taken. For a GEMM in order, the first one is Smelt's kernel,
+// and the results must have the same bits.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -24,9 +24,9 @@ constexpr double kNear = 1.15, kClockSeconds = 1e-6;
 constexpr double kRoundSeconds = 3e-4;
 constexpr int kRounds = 3, kMostInARow = 64;
 constexpr int64_t kSampleBytes = int64_t{1} << 17;
-/// Elements that are not zero, from which on equal results show that sums have the same order. Two orders differ
-/// in the last bits of f32, which are seen in most results of f32, but in only one of thousands that are rounded
-/// to 16 bits.
+/// Elements that are not zero, from which on equal results show that sums have the same order. Two orders
+/// differ in the last bits of f32, which are seen in most results of f32, but in only one of thousands that
+/// are rounded to 16 bits.
 constexpr int64_t kTellingWide = 64, kTellingNarrow = int64_t{1} << 13;
 
 /// Returns whether two samples of one matmul agree as far as its rounding goes; non-finite elements must be

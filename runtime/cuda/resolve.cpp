@@ -113,8 +113,10 @@ class Resolver {
       return TemplateLaunches{{std::move(own->launch)}};
     PreparedGemm gemm = prepared(step);
     if (step.in_order && !own && gemm.calls() > 0)
-      fail_with(Status::invalid_file, "{}: a matmul in order, for whose sizes the plan has no kernel: compile it "
-                "again for a GPU", place_);
+      fail_with(Status::invalid_file,
+                "{}: a matmul in order, for whose sizes the plan has no kernel: compile it "
+                "again for a GPU",
+                place_);
     if (own) gemm.consider(std::move(own->launch));
     return GemmLaunch{std::move(gemm)};
   }

@@ -61,9 +61,11 @@ struct Gpu {
   size_t total_bytes = size_t{1} << 30, library_version = 130100;
   std::map<std::string, Kernel> kernels = {};           // by name; launches of other kernels do nothing
   std::vector<double> milliseconds_by_algorithm = {1};  // of a GEMM; each algorithm rounds differently
-  double clock_step = 0;     // times between events are multiples of it; milliseconds
-  bool has_peers = true;     // read from gpu(0) only: whether GPUs can open each other's memory
-  bool late_events = false;  // queries of events return that the event has not happened yet
+  double clock_step = 0;           // times between events are multiples of it; milliseconds
+  bool has_peers = true;           // read from gpu(0) only: whether GPUs can open each other's memory
+  uint32_t reduction_schemes = 7;  // written: those that were allowed when algorithms were last asked for
+  uint64_t workspace_bytes = 0;    // written: the workspace that was allowed then
+  bool late_events = false;        // queries of events return that the event has not happened yet
 
   // State and counters.
   int fault = 0;                 // status that all following calls return; a kernel may set it

@@ -118,18 +118,21 @@ class GpuSmallMSpeed : public GpuTest {
 
 TEST_F(GpuSmallMSpeed, DISABLED_BesideTheLibrary) {
   cuda::GemmChoices choices({}, cuda::GemmPlace::of(*device_));
-  const std::vector<SmallM> all = small_m(DType::bf16, DType::bf16, false);
-  std::vector<LoadedSmallM> kernels;
+  const std::vector<SmallM> all = small_m(DType::bf16, DType::bf16, false),
+                            chains = small_m_chains(DType::bf16, DType::bf16);
+  std::vector<LoadedSmallM> kernels, in_order;
   for (const SmallM& few : all) kernels.emplace_back(few);
-  std::printf("%-16s %3s  %27s  %27s  %20s\n", "GB/s (us, % of a copy)", "m", "own", "own, beginning early",
-              "library");
+  for (const SmallM& few : chains) in_order.emplace_back(few);
+  std::printf("%-16s %3s  %27s  %27s  %27s  %20s\n", "GB/s (us, % of a copy)", "m", "own",
+              "own, beginning early", "chains, beginning early", "library");
   for (const Shape& shape : kShapes)
     for (const int64_t m : {1, 4, 8, 16}) {
       const size_t one = first_for(all, shape, m);
       const double plain = own(kernels[one], shape, m, false), early = own(kernels[one], shape, m, true),
+                   chain = own(in_order[first_for(chains, shape, m)], shape, m, true),
                    other = library(shape, m, choices);
       std::printf("%-22s %3lld", shape.name, static_cast<long long>(m));
-      for (const double each : {plain, early, other})
+      for (const double each : {plain, early, chain, other})
         std::printf("  %6.0f (%7.2f us, %3.0f%%)", rate(shape, each), each * 1e6,
                     1e11 * rate(shape, each) / copied_);
       std::printf("\n");

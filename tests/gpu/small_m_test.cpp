@@ -13,6 +13,13 @@ using cuda::driver;
 
 class GpuSmallM : public GpuTest {};
 
+/// The kernels whose warps share sums, and those whose sums are chains.
+std::vector<SmallM> all_kernels(DType result) {
+  std::vector<SmallM> all = small_m(DType::bf16, result, false);
+  std::ranges::copy(small_m_chains(DType::bf16, result), std::back_inserter(all));
+  return all;
+}
+
 std::vector<uint16_t> random_halves(int64_t count, float deviation, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal(0, deviation);
@@ -64,7 +71,7 @@ struct Example {
 };
 
 TEST_F(GpuSmallM, ComputesProducts) {
-  for (const SmallM& few : small_m(DType::bf16, DType::f32, false)) {
+  for (const SmallM& few : all_kernels(DType::f32)) {
     const LoadedSmallM kernel(few);
     for (const auto& [n, k] : {std::pair(1, 8), {33, 264}, {777, 1544}, {1280, 5120}}) {
       if (k < few.least_sums) continue;
@@ -113,7 +120,7 @@ TEST_F(GpuSmallM, LaunchesThatBeginEarlyWaitForWhatTheyRead) {
   constexpr int64_t kWidth = 1024, kLaunches = 200;
   const cuda::Device& device = cuda::Device::open();
   const cuda::StreamOwner stream = cuda::make_stream(device);
-  for (const SmallM& few : small_m(DType::bf16, DType::bf16, false)) {
+  for (const SmallM& few : all_kernels(DType::bf16)) {
     if (kWidth < few.least_sums) continue;
     const LoadedSmallM kernel(few);
     const int64_t m = few.rows;

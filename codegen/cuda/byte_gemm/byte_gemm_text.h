@@ -30,8 +30,8 @@ std::string byte_gemm_function();
 /// Returns the bytes of dynamic shared memory of a block.
 int64_t byte_gemm_bytes(const SmallMTiles& tiles);
 /// Returns the tiles for n columns, in `parts` adjacent parts, and k terms per element, of at most `rows`
-/// rows, on a GPU with `multiprocessors`. `in_order`: sums are chains (GemmStep::in_order), so one block adds up all
-/// terms of a tile. Blocks multiply natural blocks of 16 terms, one after the other.
+/// rows, on a GPU with `multiprocessors`. `in_order`: sums are chains (GemmStep::in_order), so one block adds
+/// up all terms of a tile.
 SmallMTiles byte_gemm_tiles(int64_t rows, int64_t n, int64_t k, int parts, int multiprocessors,
                             bool in_order);
 

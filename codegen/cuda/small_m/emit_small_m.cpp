@@ -83,8 +83,8 @@ class SmallMPrinter {
   }
 
   std::string run() const {
-    const std::string text =
-        small_m_function(*gemm_.few) + (before_ ? before_->functions() : "") + print_element_body(kernel_) + entry();
+    const std::string text = small_m_function(*gemm_.few) + (before_ ? before_->functions() : "") +
+                             print_element_body(kernel_) + entry();
     PreludeNeeds needs;
     for (const KernelParam& param : kernel_.params) need_element(needs, param.dtype);
     for (const Kernel& before : kernel_.before)

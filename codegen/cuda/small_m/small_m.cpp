@@ -60,8 +60,8 @@ std::vector<SmallM> small_m(DType dtype, DType result_dtype, bool has_bias) {
   return all;
 }
 
-/// A warp has a tile, and products of a chain follow each other slowly: the more warps have one at a time, the
-/// more chains. All have about 80 KiB of weights in flight on a multiprocessor.
+/// The products of a chain wait for one another, so few columns are divided among more warps. All kernels
+/// have about 80 KiB of weights in flight on a multiprocessor.
 std::vector<SmallM> small_m_chains(DType dtype, DType result_dtype) {
   std::vector<SmallM> all;
   for (const int rows : {8, 16}) {
@@ -77,8 +77,8 @@ std::vector<SmallM> small_m_chains(DType dtype, DType result_dtype) {
 
 SmallMTiles small_m_tiles(int64_t rows, int64_t n, int64_t k, int parts, bool in_order) {
   SmallMTiles tiles{.parts = parts};
-  for (const SmallM& few : in_order ? small_m_chains(DType::bf16, DType::bf16)
-                                    : small_m(DType::bf16, DType::bf16, false)) {
+  for (const SmallM& few :
+       in_order ? small_m_chains(DType::bf16, DType::bf16) : small_m(DType::bf16, DType::bf16, false)) {
     const bool takes = rows <= few.rows && n < few.columns_below && k >= few.least_sums;
     tiles.rows = few.rows, tiles.weights = few.weights, tiles.depth = few.depth, tiles.warps = few.warps;
     if (takes && few.weights % (8 * parts) == 0) break;

@@ -3,10 +3,10 @@
 //
 //   C[m,n] = alpha * sum_k A[m,k] B[k,n] + bias[n]        B is contiguous along k
 //
-// There are several kernels, for different numbers of rows and columns. In the kernels of a step in order, sums are
-// chains (GemmStep::in_order). All others add up the terms of an
-// element of C in the same order, which does not depend on the other rows. So a row of C has the same bits in
-// every kernel, and for any number of rows.
+// There are several kernels, for different numbers of rows and columns. Those of a step in order have sums
+// that are chains (GemmStep::in_order). All others add up the terms of an element of C in the same order,
+// which does not depend on the other rows. So a row of C has the same bits in every kernel, and for any
+// number of rows.
 #pragma once
 
 #include <cstdint>

@@ -50,8 +50,8 @@ TemplateLaunch launch_of(const SmallM& few) {
 
 std::string source_of(const SmallM& few) {
   const std::string_view result = cuda_memory_type(few.result_dtype);
-  const std::string text =
-      small_m_function(tiles_of(few)) + fmt::format("typedef {} Result;\n{}", result, device::kSmallMGemmKernel);
+  const std::string text = small_m_function(tiles_of(few)) +
+                           fmt::format("typedef {} Result;\n{}", result, device::kSmallMGemmKernel);
   PreludeNeeds needs;
   need_element(needs, few.result_dtype), need_calls(needs, text);
   return fmt::format(

@@ -36,8 +36,7 @@ std::string small_m_macros(DType dtype, const SmallMTiles& tiles, bool staged, b
       "widen_{}\n#define WARPS {}\n",
       cuda_memory_type(dtype), tiles.rows, tiles.weights, tiles.weights / 8, tiles.parts, columns,
       (columns * tiles.rows + sharers - 1) / sharers, tiles.weights + kPadding, tiles.depth,
-      rounds_ahead(tiles, staged, bytes), bytes ? 1 : 0, cuda_memory_type(dtype),
-      tiles.warps);
+      rounds_ahead(tiles, staged, bytes), bytes ? 1 : 0, cuda_memory_type(dtype), tiles.warps);
 }
 
 int small_m_resident(const SmallMTiles& tiles) { return tiles.warps > 0 ? 1 : kSmallMResident; }

@@ -30,8 +30,8 @@ namespace smelt {
 constexpr int64_t kSmallMThreads = 256;
 /// Number of blocks that must fit a multiprocessor concurrently.
 constexpr int64_t kSmallMResident = 2;
-/// Returns the number of blocks of a launch that run on a multiprocessor concurrently. If sums are chains, it is
-/// one, next to which blocks of the next launch can begin.
+/// Returns the number of blocks of a launch that run on a multiprocessor concurrently. If sums are chains, it
+/// is one. A block of the next launch can begin next to it.
 int small_m_resident(const SmallMTiles& tiles);
 
 /// Returns the macros (SM, MMA_TYPE, ROWS, WEIGHTS, PARTS, ...), which come before the prelude (prelude.h).

@@ -24,10 +24,10 @@ struct GemmStep {
   bool tf32 = false;                   // a GPU may round f32 operands to TF32 (10 bits of mantissa)
   std::optional<BufferRef> bias = {};  // requires that C has contiguous rows, and that no batch is reduced
   bool a_i8 = false, b_i8 = false;  // this operand is stored as i8; only on a CPU, and at most one of the two
-  /// Every element of C is a chain: its products are added to one f32 number in natural blocks of 16 adjacent k
-  /// (k = 0 to 15, then 16 to 31, ...), as one instruction of the tensor cores adds a block. So its bits depend
-  /// on its row of A and its column of B alone. Requires operands of 16 bits, beta = 0, no bias and no reduced
-  /// batch; and on a GPU a kernel of the step (Step::kernels) for its sizes, which computes chains.
+  /// Every element of C is a chain: its products are added to one f32 number in natural blocks of 16 adjacent
+  /// k (0 to 15, then 16 to 31, ...), as one instruction of the tensor cores adds a block. So its bits depend
+  /// on its row of A and its column of B alone. Requires: operands of 16 bits, beta = 0, no bias, and no
+  /// reduced batch; on a GPU, a kernel of the step (Step::kernels) that computes chains for its sizes.
   bool in_order = false;
 
   /// Returns the axes (extent and stride) that enumerate the elements of a matrix: rows, columns and the

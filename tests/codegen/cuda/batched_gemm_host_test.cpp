@@ -17,8 +17,8 @@
 namespace smelt::test {
 namespace {
 
-/// Text that replaces device::kBatchedGemmInstructions. Copies happen as late as they may. The tensor cores add
-/// up the products of 16 elements exactly, and round once.
+/// Text that replaces device::kBatchedGemmInstructions. Copies happen as late as they may. The tensor cores
+/// add up the products of 16 elements exactly, and round once.
 constexpr const char* kInstructionsOnHost = R"(
 struct HostCopies {
   struct { unsigned to; const Half* from; int bytes; } copies[4][8];
@@ -97,10 +97,10 @@ std::string host_text(const BatchedGemm& gemm, const KernelCode& kernel) {
     const bool integer = argument.kind == TemplateLaunch::Argument::Kind::integer,
                real = argument.kind == TemplateLaunch::Argument::Kind::real;
     call += fmt::format("{}{}a[{}]{}", i > 0 ? ", " : "",
-                        integer                     ? "(long long)"
-                        : real                      ? "__uint_as_float((unsigned)"
+                        integer                       ? "(long long)"
+                        : real                        ? "__uint_as_float((unsigned)"
                         : argument.value.str() == "c" ? "(Result*)"
-                                                    : "(Half*)",
+                                                      : "(Half*)",
                         i, real ? ")" : "");
   }
   return fmt::format(
@@ -110,7 +110,8 @@ std::string host_text(const BatchedGemm& gemm, const KernelCode& kernel) {
       "  using namespace space_{1};\n  const auto kernel = [&] {{ device_{1}({3}); }};\n"
       "  host::run_block({4}, {{block}}, {{blocks}}, [](void* k) {{ (*(decltype(kernel)*)k)(); }}, "
       "(void*)&kernel);\n}}\n"
-      "#undef WIDEN\n#undef SM\n#undef KERNEL\n#undef MMA_TYPE\n#undef A_BY_K\n#undef B_BY_K\n#undef BY_PIECES\n"
+      "#undef WIDEN\n#undef SM\n#undef KERNEL\n#undef MMA_TYPE\n#undef A_BY_K\n#undef B_BY_K\n#undef "
+      "BY_PIECES\n"
       "#undef BATCH_PARAMETERS\n#undef MOVE_TO_PRODUCT\n",
       cuda_memory_type(gemm.dtype), kernel.name, text, call, kernel.threads);
 }

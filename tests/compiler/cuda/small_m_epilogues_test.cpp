@@ -40,11 +40,30 @@ TEST_P(SmallMEpilogues, ReadWeightsThatAreBytes) {
   expect_right(*module, session, 5, options.storage, seed);
 }
 
+bool has_chains(const Program& program) {
+  return std::ranges::any_of(program.kernels,
+                             [](const Kernel& kernel) { return kernel.gemm && kernel.gemm->few->warps > 0; });
+}
+
+TEST_P(SmallMEpilogues, AreTheSameAroundChains) {
+  const uint64_t seed = GetParam();
+  const auto module = parse_module(module_text(seed, 11));
+  for (const bool bytes : {false, true}) {
+    CompileOptions options = options_of(seed);
+    options.same_bits = true, options.int8_weights = bytes;
+    const Program program = compile(module->clone(), options, Stage::program).program;
+    EXPECT_TRUE(bytes || has_chains(program));
+    Session session = testing::cpu_session(test::plan_on_host(program));
+    expect_right(*module, session, 11, options.storage, seed);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, SmallMEpilogues, ::testing::Range<uint64_t>(0, 20));
 
-Program program_of(uint64_t seed, int64_t most, GemmEpilogues bodies = GemmEpilogues::measured) {
+Program program_of(uint64_t seed, int64_t most, GemmEpilogues bodies = GemmEpilogues::measured,
+                   bool same_bits = false) {
   CompileOptions options = options_of(seed);
-  options.gemm_epilogues = bodies;
+  options.gemm_epilogues = bodies, options.same_bits = same_bits;
   return compile(parse_module(module_text(seed, most)), options, Stage::program).program;
 }
 
@@ -60,16 +79,17 @@ TEST(SmallMLaunches, StayApartWhereRowsMayBeMany) { EXPECT_EQ(launches(program_o
 
 TEST(FusedSmallMKernels, GoThroughTextAndBack) {
   for (const uint64_t seed : {4, 12})
-    for (const Kernel& kernel : program_of(seed, 3).kernels)
-      EXPECT_EQ(print(parse_kernel(print(kernel))), print(kernel));
+    for (const bool same_bits : {false, true})
+      for (const Kernel& kernel : program_of(seed, 3, GemmEpilogues::measured, same_bits).kernels)
+        EXPECT_EQ(print(parse_kernel(print(kernel))), print(kernel));
 }
 
 TEST(FusedSmallMKernels, NeitherSpillNorHaveAStack) {
   if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
   std::vector<CudaSource> sources;
   for (const uint64_t seed : {4, 5, 8, 12, 13})
-    for (const int64_t most : {1, 16})
-      for (const Kernel& kernel : program_of(seed, most).kernels)
+    for (const auto& [most, same_bits] : {std::pair(1, false), {16, false}, {8, true}, {16, true}})
+      for (const Kernel& kernel : program_of(seed, most, GemmEpilogues::measured, same_bits).kernels)
         if (has_template(kernel.name)) sources.push_back({emit_cuda(kernel), kernel.name});
   for (const Cubin& cubin : compile_cuda(sources, 90))
     EXPECT_EQ(std::pair(cubin.resources.stack_bytes, cubin.resources.spill_bytes), std::pair(0, 0));
@@ -120,6 +140,14 @@ TEST(ByteGemm, SharesLongSumsOfFewColumns) {
   EXPECT_EQ(tiles(40, 520, 4160).rows, 64);
   for (const int64_t n : {8, 520, 4096, 20000})
     for (const int64_t k : {80, 1552, 4160}) EXPECT_LE(tiles(40, n, k).splits * tiles(40, n, k).together, 8);
+}
+
+TEST(ByteGemm, OfSumsInOrderHasOneBlockPerTile) {
+  CompileOptions options = options_of(4);
+  options.int8_weights = options.same_bits = true;
+  const Program program =
+      compile(parse_module(module_text(4, 40, 520, 4160)), options, Stage::program).program;
+  EXPECT_EQ(byte_gemms(program).at(0).gemm->few->splits, 1);
 }
 
 TEST(ByteGemm, GoesThroughTextAndBack) {

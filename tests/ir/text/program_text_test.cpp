@@ -41,7 +41,7 @@ entry @train_step {arena = 8448} {
   launch @twice(#1[8*T], #2[64]) ids [3, 4294967295]
   launch @twice(#1, #2) ids [3, 4] part B - 1 of 2 part 0 of 1
   gemm f32 #2(8, 1) = #1(8, 1) * #0[0 + 8](1, 8) {m = B*T, n = 8, k = 8, beta = 1.0} batch {extent = B, a = 8*T, b = 0, c = 8*T} batch {extent = 2, a = 1, b = 1, c = 0, reduced = true} {phase = "backward", recomputed = true}
-  gemm f32 #2(8, 1) = #1(8, 1) * #0(1, 8) {m = 1, n = 8, k = 8, alpha = -0.5, bias = #0, tf32 = true, result = f16}
+  gemm f32 #2(8, 1) = #1(8, 1) * #0(1, 8) {m = 1, n = 8, k = 8, alpha = -0.5, bias = #0, tf32 = true, result = f16, in_order = true}
   sort_index #1 -> #2, #2[B*T] of B*T below 64
   sort_index #1 -> #2, #2[B*T] of B*T below 64 by #1[8] of 2*B*T
   scan max exclusive i32 #1(8, 1) = #4(T, 1) of B x T x 1
@@ -101,6 +101,8 @@ TEST(ProgramText, KeepsWhatWasWritten) {
   EXPECT_TRUE(gemm.batch[1].reduced);
   EXPECT_EQ(std::get<GemmStep>(entry.steps[4].what).alpha, -0.5);
   EXPECT_TRUE(std::get<GemmStep>(entry.steps[4].what).tf32);
+  EXPECT_TRUE(std::get<GemmStep>(entry.steps[4].what).in_order);
+  EXPECT_FALSE(gemm.in_order);
   EXPECT_EQ(std::get<SortIndexStep>(entry.steps[5].what).rows, Dim(64));
   EXPECT_FALSE(std::get<SortIndexStep>(entry.steps[5].what).workspace);
   const auto& workspace = std::get<SortIndexStep>(entry.steps[6].what).workspace;

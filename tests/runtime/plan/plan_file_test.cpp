@@ -273,6 +273,8 @@ TEST(PlanValidate, Ranges) {
   EXPECT_FAULT("has tf32, which is for operands of f32, not bf16",
                std::get<GemmStep>(p.entries[0].steps[5].what).tf32 = true,
                std::get<GemmStep>(p.entries[0].steps[5].what).dtype = DType::bf16);
+  EXPECT_FAULT("adds in order, which is for operands of bf16 or f16, not f32",
+               std::get<GemmStep>(p.entries[0].steps[5].what).in_order = true);
   EXPECT_FAULT("is -1", std::get<GemmStep>(p.entries[0].steps[5].what).k = -1);
   EXPECT_FAULT("to reaches element", std::get<CopyStep>(p.entries[0].steps[2].what).to_strides[1] = 30);
   EXPECT_FAULT("from reaches element", std::get<CopyStep>(p.entries[0].steps[2].what).from_strides[0] = 5);

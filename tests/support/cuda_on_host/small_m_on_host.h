@@ -28,8 +28,8 @@ inline float widen_f16(unsigned bits) {
 )";
 
 /// Text that replaces device::kSmallMGemmInstructions; WIDEN is one of the functions above.
-/// A copy to shared memory happens as late as it may: when its thread waits for it. The tensor cores add up the
-/// products of 16 elements exactly, whatever their order, and round once.
+/// A copy to shared memory happens as late as it may: when its thread waits for it. The tensor cores add up
+/// the products of 16 elements exactly, whatever their order, and round once.
 inline constexpr const char* kSmallMOnHost = R"(
 struct HostCopies {
   struct { unsigned to; const void* from; } copies[64][8];

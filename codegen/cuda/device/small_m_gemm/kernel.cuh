@@ -1,8 +1,8 @@
 // The kernel of a small-M GEMM without a prologue or epilogue: C[m,n] = alpha * A[m,k] B[k,n] + bias[n].
 // Each block computes tiles of C, one after the other. A tile has all rows of C and a few columns. The
 // function small_m (function.cuh) loops over the tiles and calls the kernel's lambdas.
-// Requires: function.cuh or chain.cuh, which have the constants kRound and kWords; the type Result of the elements of C;
-// and four macros. ROWS is the most rows of A, and KERNEL is the name of the kernel. BIAS_PARAMETER
+// Requires: function.cuh or chain.cuh, which have the constants kRound and kWords; the type Result of the
+// elements of C; and four macros. ROWS is the most rows of A, and KERNEL is the name of the kernel. BIAS_PARAMETER
 // declares the bias, and BIAS adds it; both are empty if there is no bias.
 
 

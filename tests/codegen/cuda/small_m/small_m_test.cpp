@@ -102,8 +102,7 @@ TEST(SmallM, TheirCodeNeitherSpillsNorHasAStack) {
     std::vector<CudaSource> sources;
     std::vector<SmallM> kernels = Example(DType::bf16, result, result == DType::bf16).kernels();
     std::ranges::copy(small_m_chains(DType::bf16, result), std::back_inserter(kernels));
-    for (const SmallM& few : kernels)
-      sources.push_back({small_m_kernel(few).source, few.name()});
+    for (const SmallM& few : kernels) sources.push_back({small_m_kernel(few).source, few.name()});
     for (const Cubin& cubin : compile_cuda(sources, capability))
       EXPECT_EQ(std::pair(cubin.resources.stack_bytes, cubin.resources.spill_bytes), std::pair(0, 0));
   }
