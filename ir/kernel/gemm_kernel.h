@@ -51,8 +51,8 @@ struct SmallMTiles {
   /// 0: small-M GEMM. Otherwise, any number of rows: `splits` blocks compute a tile together, and each of
   /// them adds up a share of the terms. The blocks of `together` adjacent tiles are a cluster.
   int splits = 0, together = 0;
-  /// Of small-M GEMM. 0: all warps of a block compute a tile together, and each adds up a share of the terms.
-  /// Otherwise sums are chains (GemmStep::in_order): `warps` warps of a block each compute tiles of `weights`
+  /// Small-M GEMM with 0: all warps of a block compute a tile together, each a share of the terms. Otherwise
+  /// sums are chains (GemmStep::in_order): `warps` warps of a block each compute tiles of `weights`
   /// columns alone, and `depth` is the number of slots of a warp's ring buffer.
   int warps = 0;
   bool operator==(const SmallMTiles&) const = default;

@@ -107,7 +107,7 @@ TEST_F(GpuSameBits, OfOddSizes) {
 }
 
 /// The kernels for few rows, each by itself, and Smelt's kernel for any sizes.
-TEST_F(GpuSameBits, OfAllKernelsForFewRows) {
+TEST_F(GpuSameBits, OfAllSmallMKernels) {
   using namespace small_m_test;
   for (const DType result : {DType::bf16, DType::f32}) {
     std::vector<LoadedSmallM> kernels;

@@ -9,7 +9,7 @@
 // Requires: instructions.cuh; the macros SM, KERNEL (the kernel's name), A_BY_K and B_BY_K (1: the matrix is
 // contiguous along k; 0: along m or n), BY_PIECES (1: addresses, pitches and strides of A and B are multiples of
 // 16 bytes, and pieces are copied asynchronously; 0: elements are copied, one by one), BATCH_PARAMETERS (kernel
-// parameters: batch extents and strides, each with a comma behind it) and MOVE_TO_PRODUCT (a statement that
+// parameters: batch extents and strides, each followed by a comma) and MOVE_TO_PRODUCT (a statement that
 // moves a, b and c to the matrices of number `product`); the types Piece (16 bytes), Half (16 bits) and Result (element of C);
 // put_pair, which stores two adjacent elements of C (put_pair.cuh defines it for 16 bits).
 

@@ -179,4 +179,5 @@ SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_p
     }
     __syncwarp(~0u);  // before the next tile overwrites `whole`
   }
+  wait_for_pieces<0>();  // the zeros after the last tile, before other blocks get this memory
 }
