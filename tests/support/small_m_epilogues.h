@@ -28,12 +28,20 @@ inline constexpr const char* kBehind[] = {
     "  %l = slice %h {{axis = 1, begin = 0}} : f32[M,{half}]\n"
     "  %r = slice %h {{axis = 1, begin = {half}}} : f32[M,{half}]\n"
     "  %t = silu %l : f32[M,{half}]\n  %y = mul %t, %r : f32[M,{half}]\n  return y = %y, s = %s\n",
-    "  %y = add %h, %v : f32[M,{n}]\n  return y = %y\n"};
+    "  %y = add %h, %v : f32[M,{n}]\n  return y = %y\n",
+    "  %h0 = slice %h {{axis = 1, begin = 0}} : f32[M,{fourth}]\n"
+    "  %h1 = slice %h {{axis = 1, begin = {fourth}}} : f32[M,{fourth}]\n"
+    "  %h2 = slice %h {{axis = 1, begin = {two_fourths}}} : f32[M,{fourth}]\n"
+    "  %h3 = slice %h {{axis = 1, begin = {three_fourths}}} : f32[M,{fourth}]\n"
+    "  %l = mul %h0, %h1 : f32[M,{fourth}]\n  %r = mul %h2, %h3 : f32[M,{fourth}]\n"
+    "  %y = sub %l, %r : f32[M,{fourth}]\n  return y = %y, s = %s\n"};
 inline constexpr int64_t kSums[] = {8, 48, 72, 272, 520, 1552}, kColumns[] = {8, 34, 96, 200, 520};
 
 inline std::string module_text(uint64_t seed, int64_t most_rows, int64_t n, int64_t k) {
   const auto expand = [&](const char* text) {
-    return fmt::format(fmt::runtime(text), fmt::arg("n", n), fmt::arg("k", k), fmt::arg("half", n / 2));
+    return fmt::format(fmt::runtime(text), fmt::arg("n", n), fmt::arg("k", k), fmt::arg("half", n / 2),
+                       fmt::arg("fourth", n / 4), fmt::arg("two_fourths", n / 4 * 2),
+                       fmt::arg("three_fourths", n / 4 * 3));
   };
   return expand("parameter \"w\" : f32[{n},{k}]\nparameter \"g\" : f32[{k}]\nparameter \"b\" : f32[{n}]\n")
              .insert(0, fmt::format("symbols M <= {}\n", most_rows)) +

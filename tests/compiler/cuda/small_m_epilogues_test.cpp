@@ -58,7 +58,7 @@ TEST_P(SmallMEpilogues, AreTheSameAroundChains) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, SmallMEpilogues, ::testing::Range<uint64_t>(0, 20));
+INSTANTIATE_TEST_SUITE_P(Seeds, SmallMEpilogues, ::testing::Range<uint64_t>(0, 24));
 
 Program program_of(uint64_t seed, int64_t most, GemmEpilogues bodies = GemmEpilogues::measured,
                    bool same_bits = false) {
