@@ -12,6 +12,7 @@
 
 #include "codegen/cuda/emit_cuda.h"
 #include "codegen/cuda/prelude.h"
+#include "codegen/cuda/row_text.h"
 #include "codegen/cuda/small_m/emit_small_m.h"
 #include "codegen/kernel_passes/kernel_indices.h"
 #include "codegen/make_plan.h"
@@ -56,6 +57,17 @@ inline std::string host_pointers(const Kernel& kernel, const std::string& space,
 inline bool is_small_m(const Kernel& kernel) { return kernel.gemm && kernel.gemm->is_small_m(); }
 inline bool is_mma_gemm(const Kernel& kernel) { return kernel.gemm && kernel.gemm->mma; }
 
+/// Text for a CPU that replaces row_blocks_text for several blocks per row, which has cluster instructions.
+/// It comes after the number of blocks.
+inline constexpr const char* kHostBlocksText = R"(
+inline int block_of_row() { return (int)(blockIdx.x % kBlocks); }
+inline void row_sync() { host::cluster_barrier(); }
+template <typename T>
+inline T* in_block(T* mine, int block) {
+  return (T*)((char*)mine + (host::cluster.memory[block] - host::cluster.memory[block_of_row()]));
+}
+)";
+
 inline bool is_tensor_decode(const Kernel& kernel) {
   return kernel.attention && kernel.attention->few() && kernel.attention->few()->tensor_cores;
 }
@@ -67,11 +79,31 @@ inline bool is_mma_attention(const Kernel& kernel) {
          (kernel.attention->few() && kernel.attention->part_keys > 0);
 }
 
+/// Returns the number of blocks of a cluster that run concurrently on the host. In other kernels with
+/// clusters, the first block does the work of all.
+inline int host_cluster(const Kernel& kernel) {
+  return is_mma_attention(kernel) && kernel.attention->few() ? kernel.attention->few()->cluster : 1;
+}
+
+/// Returns the text of a kernel of attention that uses mma instructions, in a form that the host's compiler
+/// accepts.
+inline std::string mma_attention_text(const Kernel& kernel) {
+  std::string text = mma_attention_host_source(emit_cuda(kernel));
+  const int blocks = host_cluster(kernel);
+  if (blocks == 1) return text;
+  const std::string from = "#ifdef __CUDA_ARCH__\nnamespace sharing {\n" + row_blocks_text(blocks);
+  const size_t at = text.find(from);
+  if (at == std::string::npos) fail("the text has no {}", from);
+  return text.replace(
+      at, from.size(),
+      fmt::format("#if 1\nnamespace sharing {{\nconstexpr int kBlocks = {};{}", blocks, kHostBlocksText));
+}
+
 /// Returns the source of a kernel in a form that the host's compiler accepts.
 using HostText = std::string (*)(const Kernel& kernel);
 
 inline std::string host_text(const Kernel& kernel) {
-  if (is_mma_attention(kernel)) return mma_attention_host_source(emit_cuda(kernel));
+  if (is_mma_attention(kernel)) return mma_attention_text(kernel);
   if (is_tensor_decode(kernel)) return decode_host_source(emit_cuda(kernel));
   if (is_mma_gemm(kernel)) return mma_gemm_host_source(emit_cuda(kernel));
   if (!is_small_m(kernel)) return emit_cuda(kernel);
@@ -99,6 +131,11 @@ inline std::string host_unit(const Kernel& kernel, HostText text) {
                                        : host_pointers(kernel, kernel.name, first);
   call += "random";
   const size_t dims = launch_dims(kernel).size();
+  const int cluster = host_cluster(kernel);
+  const std::string run =
+      cluster == 1
+          ? fmt::format("host::run_block({}, {{(unsigned)(begin / a->chunk), copy}}, grid", kernel.threads())
+          : fmt::format("if (begin == 0) host::run_clusters({}, {}, (int)grid.x", kernel.threads(), cluster);
   for (size_t i = 0; i < dims; ++i) call += fmt::format(", a->dims[{}]", i);
   for (int i = 0; i < kernel.random_slots; ++i) call += fmt::format(", a->random_ids[{}]", i);
   call += fmt::format(", a->dims[{}]", dims);
@@ -111,11 +148,10 @@ inline std::string host_unit(const Kernel& kernel, HostText text) {
       "  const host::Index grid{{(unsigned)({4}), {5}}};\n"
       "  if (begin / a->chunk >= grid.x) return;\n"
       "  for (unsigned copy = 0; copy < grid.y; ++copy)\n"
-      "    host::run_block({2}, {{(unsigned)(begin / a->chunk), copy}}, grid, [](void* k) {{ "
-      "(*(decltype(kernel)*)k)(); }}, (void*)&kernel);\n"
+      "    {2}, [](void* k) {{ (*(decltype(kernel)*)k)(); }}, (void*)&kernel);\n"
       "}}\n{6}\n",
-      kernel.name, text(kernel), kernel.threads(), call,
-      host_blocks(kernel, fmt::format("a->dims[{}]", dims)), kernel.copies, host_undefined(kernel));
+      kernel.name, text(kernel), run, call, host_blocks(kernel, fmt::format("a->dims[{}]", dims)),
+      kernel.copies, host_undefined(kernel));
 }
 
 inline std::string text_of(const std::filesystem::path& file) {

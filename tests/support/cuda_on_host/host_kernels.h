@@ -11,17 +11,6 @@
 
 namespace smelt::test {
 
-/// Text for a CPU that replaces row_blocks_text for several blocks per row, which has cluster instructions.
-/// It comes after the number of blocks.
-inline constexpr const char* kHostBlocksText = R"(
-inline int block_of_row() { return (int)(blockIdx.x % kBlocks); }
-inline void row_sync() { host::cluster_barrier(); }
-template <typename T>
-inline T* in_block(T* mine, int block) {
-  return (T*)((char*)mine + (host::cluster.memory[block] - host::cluster.memory[block_of_row()]));
-}
-)";
-
 inline void replace_text(std::string& text, const std::string& from, const std::string& to) {
   if (const size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
 }

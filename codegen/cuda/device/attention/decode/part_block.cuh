@@ -1,10 +1,10 @@
-// The function `attention` for few queries over many keys whose sums have the order of mma/parts.cuh, so that a
-// row has the same bits as among many queries. A row is a query of one query head. A block has up to kBlockRows
-// rows that share a key head, as the rows of one tile. Each warp computes whole parts of the keys. The results
-// of the parts are merged in ascending order. kSharers blocks have the same rows, and share the parts.
-// Requires: part_copies.cuh, part_merge.cuh, tickets.cuh, and keys.cuh in the namespace `visible`, where a unit
-// is a part.
-
+// The function `attention` for few queries over many keys whose sums have the order of mma/parts.cuh, so that
+// a row has the same bits as among many queries. A row is a query of one query head. A block has up to
+// kBlockRows rows that share a key head, as the rows of one tile. Each warp computes whole parts of the keys.
+// The results of the parts are merged in ascending order. kSharers blocks have the same rows, and share the
+// parts.
+// Requires: part_copies.cuh, part_merge.cuh, tickets.cuh, and keys.cuh in the namespace `visible`, where a
+// unit is a part.
 
 // Sizes and addresses of a block's shared memory: the queries, the buffers of the warps, their results, the
 // totals. codegen/cuda/attention/decode_attention.cpp computes its size.
@@ -136,10 +136,10 @@ SM void compute_part(float* to, Warp& warp, int end, unsigned queries, const Bod
 
 // Computes o and lse. codegen/cuda/attention/decode_attention.h describes the arguments. x_b, x_t and x_h are
 // the strides of x for batch row, position and head, in elements. The grid has kBlocksOfRows blocks for each
-// batch row, key head and tile of rows. If kHasTickets, these blocks store the results of parts in `partials`,
-// in device memory, and the last block to do so merges them. `tickets` has a counter per tile of rows to find
-// the last block. If not kHasTickets, several such blocks form a cluster, and read each other's results in
-// shared memory after each round.
+// batch row, key head and tile of rows. If kHasTickets, these blocks store the results of parts in
+// `partials`, in device memory, and the last block to do so merges them. `tickets` has a counter per tile of
+// rows to find the last block. If not kHasTickets, several such blocks form a cluster, and read each other's
+// results in shared memory after each round.
 SM void attention(const Element* q, const Element* k, const Element* v, Element* o, float* lse,
                   float* partials, unsigned* tickets, long long queries, long long keys, long long q_b,
                   long long q_t, long long q_h, long long k_b, long long k_t, long long k_h, long long v_b,
@@ -189,8 +189,9 @@ SM void attention(const Element* q, const Element* k, const Element* v, Element*
                    of_rows, scale);
     if (!is_last_of(tickets + place, kSharers)) return;
     for (int first = 0; first < count; first += kTurns) {
-      merge_round(block.totals, own, rows, min(kTurns, count - first), first + kTurns >= count, threadIdx.x,
-                  [&](int i) { return shared + (long long)(first + i) * kResultFloats; }, put);
+      merge_round(
+          block.totals, own, rows, min(kTurns, count - first), first + kTurns >= count, threadIdx.x,
+          [&](int i) { return shared + (long long)(first + i) * kResultFloats; }, put);
       __syncthreads();
     }
   } else {
@@ -199,12 +200,13 @@ SM void attention(const Element* q, const Element* k, const Element* v, Element*
       if (first + turn < count)
         compute_part(result, warp, end_of(first + turn), own_queries, body, rows, of_rows, scale);
       sharing::row_sync();  // the results of the round are complete
-      merge_round(block.totals, own, rows, min(kTurns, count - first), first + kTurns >= count,
-                  sharer * kThreads + (int)threadIdx.x,
-                  [&](int i) {
-                    return sharing::in_block(block.results, i % kSharers) + i / kSharers * kResultFloats;
-                  },
-                  put);
+      merge_round(
+          block.totals, own, rows, min(kTurns, count - first), first + kTurns >= count,
+          sharer * kThreads + (int)threadIdx.x,
+          [&](int i) {
+            return sharing::in_block(block.results, i % kSharers) + i / kSharers * kResultFloats;
+          },
+          put);
       sharing::row_sync();  // the results have been read, and other blocks may end
     }
   }

@@ -5,7 +5,6 @@
 // place.
 // Requires: mma/tiles.cuh and rows.cuh.
 
-
 // kPieces: pieces of a tile of K. kOfRow: copies of 16 bytes per row.
 constexpr int kBuffers = 4, kPieceKeys = 16 * kLoads, kPieces = kColumns / kPieceKeys;
 constexpr int kOfRow = kPadded / 8, kBufferBytes = kPieceKeys * kPitch;
@@ -21,8 +20,8 @@ SM void wait_for_copies_before() {
 }
 
 // Starts to copy the queries of the block to 16 rows in shared memory. Rows that the block does not have
-// become 0. q: query 0 of head 0 of the batch row. q_t, q_h: elements from one query to the next, and from one
-// head to the next. All threads of the block call this.
+// become 0. q: query 0 of head 0 of the batch row. q_t, q_h: elements from one query to the next, and from
+// one head to the next. All threads of the block call this.
 SM void copy_queries(unsigned tile, const Half* q, long long q_t, long long q_h, const Rows& rows) {
   for (int i = threadIdx.x; i < 16 * kOfRow; i += kThreads) {
     const int row = i / kOfRow, column = i % kOfRow * 8, own = min(row, rows.count - 1);
@@ -33,8 +32,8 @@ SM void copy_queries(unsigned tile, const Half* q, long long q_t, long long q_h,
   }
 }
 
-// The rows of the table that has the keys. at: that of key 0. stride: elements from one key to the next. It is
-// read only if kHasPlaces. Otherwise key s is in row s.
+// The rows of the table that has the keys. at: that of key 0. stride: elements from one key to the next. It
+// is read only if kHasPlaces. Otherwise key s is in row s.
 struct Places {
   const int* at;
   long long stride;

@@ -2,12 +2,11 @@
 // of mma/parts.cuh.
 // Requires: mma/parts.cuh and rows.cuh.
 
-
-// kResultPitch: floats per row of a result, which has kBlockRows rows. A row has kHead sums of weight * value,
-// then the base, and then the sum of the weights.
+// kResultPitch: floats per row of a result, which has kBlockRows rows. A row has kHead sums of weight *
+// value, then the base, and then the sum of the weights.
 constexpr int kResultPitch = kHead + 2, kResultFloats = kBlockRows * kResultPitch;
-// kTurns: warps that have the same rows. They take the parts in turn, and a round is a part per warp. kOwners:
-// threads that merge the results, each of some elements. kOwned: elements per thread.
+// kTurns: warps that have the same rows. They take the parts in turn, and a round is a part per warp.
+// kOwners: threads that merge the results, each of some elements. kOwned: elements per thread.
 constexpr int kTurns = kSharers * kWarps, kOwners = (kHasTickets ? 1 : kSharers) * kThreads;
 constexpr int kOwned = (kBlockRows * kHead + kOwners - 1) / kOwners;
 
@@ -30,9 +29,9 @@ SM void leave_result(float* to, const Softmax& part, const Sums<kPart / 8>& sums
   }
 }
 
-// The totals of the parts so far, in shared memory. merges: how each result of a round is added to the total of
-// each row. factors: what turns a row's sums into its result (result_factor). sums: the elements that a thread
-// merges are kThreads floats apart.
+// The totals of the parts so far, in shared memory. merges: how each result of a round is added to the total
+// of each row. factors: what turns a row's sums into its result (result_factor). sums: the elements that a
+// thread merges are kThreads floats apart.
 struct SharedTotals {
   Merge (*merges)[kTurns];
   float *factors, *sums;

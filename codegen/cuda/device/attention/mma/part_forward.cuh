@@ -4,7 +4,6 @@
 // tile of K is copied while the weights and V are multiplied.
 // Requires: table_rows.cuh, parts.cuh and rest.cuh.
 
-
 // Replaces the products of Q and K by the scores that the softmax takes. All lanes of a warp call this.
 template <bool kUnmasked>
 SM void take_scores(Scores& scores, const BodyArguments& body, const Head& head, const Corner& corner,
@@ -22,9 +21,9 @@ struct alignas(16) FourSums {
   float of[4];
 };
 
-// The total of the parts so far, for the rows of a warp. The sums of weight * value are in `sums`, or in shared
-// memory at `memory` if kTotalsInMemory, because wide heads leave too few registers. There the FourSums of a
-// thread are kThreads apart.
+// The total of the parts so far, for the rows of a warp. The sums of weight * value are in `sums`, or in
+// shared memory at `memory` if kTotalsInMemory, because wide heads leave too few registers. There the
+// FourSums of a thread are kThreads apart.
 struct Totals {
   Softmax softmax;
   Sums<kPart / 8> sums;

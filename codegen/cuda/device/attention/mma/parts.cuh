@@ -1,6 +1,6 @@
-// The order of all sums over keys in the forward kernels whose results have the same bits (kPartKeys > 0), for
-// tiles of many queries and for few queries alike. The result of a row depends only on its query, on the keys
-// that it sees, and on their numbers:
+// The order of all sums over keys in the forward kernels whose results have the same bits (kPartKeys > 0),
+// for tiles of many queries and for few queries alike. The result of a row depends only on its query, on the
+// keys that it sees, and on their numbers:
 // - Keys are divided into parts at the multiples of kPartKeys, counted from key 0. A part is two tiles of
 //   kColumns keys.
 // - A product of Q and K is a chain: one accumulator adds blocks of 16 elements of the head, in their order.
@@ -11,7 +11,6 @@
 // - The parts of a row are merged in ascending order. A part of which the row sees no key changes nothing. A
 //   tile of which it sees no key adds zeros. So it does not matter whether these are skipped.
 // Requires: scores.cuh, of which kSlack is not used.
-
 
 static_assert(kPartKeys == 2 * kColumns, "a part is two tiles");
 
@@ -29,8 +28,9 @@ SM float softmax_score(float product, float scale, const BodyArguments& body, co
   return takes_products(scale) && score != -infinity() ? product : score;
 }
 
-// The bases and the sums of weights of the rows of which the lane holds accumulators. Element [t][half] is for
-// row 16 * t + 8 * half + lane_row() of the warp. Within a part, a sum has the weights in the lane's columns.
+// The bases and the sums of weights of the rows of which the lane holds accumulators. Element [t][half] is
+// for row 16 * t + 8 * half + lane_row() of the warp. Within a part, a sum has the weights in the lane's
+// columns.
 struct Softmax {
   float base[kRowTiles][2], weights[kRowTiles][2];
 };
