@@ -108,6 +108,30 @@ TEST(SameBitsAttentionOnHost, HeadsAndGroups) {
   expect_same_bits({.dtype = DType::f16});
 }
 
+/// More parts of the keys than warps, which are computed in rounds.
+TEST(SameBitsAttentionOnHost, RoundsOfParts) {
+  const SameBitsAttention c{
+      .batch = 1, .queries = 6, .keys = 1500, .group = 4, .causal = false, .masked = true, .distances = true};
+  const auto module = testing::module_of(c);
+  const Tensors inputs = testing::inputs_of(c, *module);
+  Session tiles = many_of(*module, c, 4, 1);
+  const Tensors all = testing::run_entry(tiles, "main", {}, inputs);
+  for (const int blocks : {1, 2, 8}) {
+    Session cluster = few_of(*module, c, "sm_90", [&](Kernel& kernel) {
+      FewTiles tiles = *kernel.attention->few();
+      tiles.parts = tiles.cluster = blocks;
+      kernel.attention->tiles = tiles;
+    });
+    expect_same(cluster, c, inputs, all, 1, 4, "clusters");
+    Session shared = few_of(*module, c, "sm_80", [&](Kernel& kernel) {
+      FewTiles tiles = *kernel.attention->few();
+      tiles.parts = blocks;
+      kernel.attention->tiles = tiles;
+    });
+    expect_same(shared, c, inputs, all, 2, 3, "tickets");
+  }
+}
+
 /// Rows of tables, by few queries and by tiles.
 TEST(SameBitsAttentionOnHost, Tables) {
   const auto outputs = [](int64_t queries, int64_t past) {
