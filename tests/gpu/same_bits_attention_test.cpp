@@ -2,7 +2,6 @@
 // among all queries of a sequence, in training, in chunks, and alone; skipped where there is no GPU.
 #include <fmt/format.h>
 
-#include "passes/graph/autodiff/differentiate.h"
 #include "runtime/cuda/device.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/same_bits_attention.h"
@@ -109,18 +108,11 @@ TEST_F(GpuSameBitsAttention, PositionsInABatch) {
 TEST_F(GpuSameBitsAttention, TrainingAndInference) {
   for (const int64_t width : {64, 128, 256}) {
     const SameBitsAttention c{.queries = 300, .keys = 300, .width = width};
-    const auto module = testing::module_of(c), trained = testing::module_of(c);
-    Graph& graph = *trained->graphs[0];
-    GraphBuilder b(graph);
-    Value* y = graph.outputs[0].value;
-    b.output("f",
-             b.sum(b.mul(b.convert(y, DType::f32), b.input("w", {DType::f32, y->shape()})), {0, 1, 2, 3}));
-    differentiate(graph, {.output = "f", .wrt = {"q", "k", "v"}, .seed = 1});
-    std::erase_if(graph.outputs, [](const Graph::Output& output) { return output.name == "f"; });
+    const auto module = testing::module_of(c), trained = testing::trained_module_of(c);
     Tensors inputs = testing::inputs_of(c, *module);
     Session inference = session_of(*module, c.dtype), training = session_of(*trained, c.dtype);
     const Tensors expected = run_all(inference, inputs);
-    inputs["w"] = testing::random_inputs(graph, 5, {{"B", c.batch}, {"T", c.queries}}).at("w");
+    inputs["w"] = testing::random_inputs(*trained->graphs[0], 5, {{"B", c.batch}, {"T", c.queries}}).at("w");
     EXPECT_EQ(testing::differences(expected, run_all(training, inputs), 0), 0) << width;
   }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/graph/attention_body.h"
+#include "passes/graph/autodiff/differentiate.h"
 #include "runtime/base/half.h"
 #include "tests/support/random_tensors.h"
 
@@ -55,6 +56,20 @@ inline std::unique_ptr<Module> module_of(const SameBitsAttention& c) {
   if (c.window > 0) writer.mask_past(c.window);
   Node* attention = writer.finish();
   b.output("y", attention->result()), b.output("lse", attention->result(1));
+  return module;
+}
+
+/// Returns the same graph with the gradients of q, k and v for the gradient w of y, so that the attention
+/// also has the rounding residual of y.
+inline std::unique_ptr<Module> trained_module_of(const SameBitsAttention& c) {
+  auto module = module_of(c);
+  Graph& graph = *module->graphs[0];
+  GraphBuilder b(graph);
+  Value* y = graph.outputs[0].value;
+  Value* w = b.input("w", {DType::f32, y->shape()});
+  b.output("f", b.sum(b.mul(b.convert(y, DType::f32), w), {0, 1, 2, 3}));
+  differentiate(graph, {.output = "f", .wrt = {"q", "k", "v"}, .seed = 1});
+  std::erase_if(graph.outputs, [](const Graph::Output& output) { return output.name == "f"; });
   return module;
 }
 

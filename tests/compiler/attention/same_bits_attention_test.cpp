@@ -108,6 +108,23 @@ TEST(SameBitsAttentionOnHost, HeadsAndGroups) {
   expect_same_bits({.dtype = DType::f16});
 }
 
+/// The forward pass of training also stores the rounding residual of y.
+TEST(SameBitsAttentionOnHost, TrainingAndInference) {
+  for (const int64_t width : {64, 256}) {
+    const SameBitsAttention c{.batch = 1, .queries = 150, .keys = 150, .group = 2, .width = width};
+    const auto module = testing::module_of(c), trained = testing::trained_module_of(c);
+    Tensors inputs = testing::inputs_of(c, *module);
+    Session inference = many_of(*module, c, 4, 1);
+    const Tensors expected = testing::run_entry(inference, "main", {}, inputs);
+    int with_rest = 0;
+    Session training = session_of(program_of(*trained, c.dtype, "sm_90", AttentionForm::mma),
+                                  [&](Kernel& kernel) { with_rest += kernel.attention->has_rest(); });
+    EXPECT_EQ(with_rest, 1);
+    inputs["w"] = testing::random_inputs(*trained->graphs[0], 5, {{"B", c.batch}, {"T", c.queries}}).at("w");
+    EXPECT_EQ(testing::differences(expected, testing::run_entry(training, "main", {}, inputs), 0), 0);
+  }
+}
+
 /// More parts of the keys than warps, which are computed in rounds.
 TEST(SameBitsAttentionOnHost, RoundsOfParts) {
   const SameBitsAttention c{
