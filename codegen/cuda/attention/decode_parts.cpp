@@ -18,7 +18,7 @@ constexpr int64_t kTileRows = 16;
 /// Buffers of a warp, which are as in part_copies.cuh, and the most keys of a buffer in units of 16.
 constexpr int kBuffers = 4, kMostLoads = 2;
 /// Blocks that share the parts of a row through device memory.
-constexpr int64_t kMostSharers = 32;
+constexpr int kMostSharers = 32;
 /// Shared memory that is not dynamic, at most, in bytes.
 constexpr int64_t kStaticBytes = 512;
 
@@ -71,7 +71,8 @@ int64_t few_part_shared_bytes(const AttentionKernel& attention, const FewTiles& 
 }
 
 bool fits_few_parts(const AttentionKernel& attention, int compute_capability) {
-  return fits(attention, {.rows = 1, .loads = 1}, compute_capability);
+  const FewTiles least{.rows = 1, .loads = 1, .parts = kMostSharers, .tickets = 1};
+  return fits(attention, least, compute_capability);
 }
 
 FewTiles few_part_tiles(const AttentionKernel& attention, const DecodeAttention& few,

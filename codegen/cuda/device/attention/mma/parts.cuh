@@ -90,7 +90,7 @@ SM void replace_by_weights(Scores& scores, Softmax& softmax, float factor) {
   }
 }
 
-// How a part is added to the total of the parts before it, for one row. base: the base of both together.
+// The addition of a part to the total of the parts before it, for one row. base: the base of both together.
 // of_total, of_part: factors of their sums. is_seen: the row sees a key of the part; if not, the total stays.
 struct Merge {
   float base, of_total, of_part;
