@@ -12,6 +12,8 @@
 // cluster, and read each other's partial results in shared memory. On a GPU without clusters, blocks store
 // partial results in device memory, and the last block to end combines them. Keys that no row of the block
 // sees are not read, except for a few at the end.
+//
+// With AttentionKernel::part_keys, all functions below are those of decode_parts.h.
 #pragma once
 
 #include <string>

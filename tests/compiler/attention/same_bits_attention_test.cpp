@@ -5,6 +5,7 @@
 #include "runtime/cuda/nvrtc.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cuda_on_host/cuda_on_host.h"
+#include "tests/support/random_attention.h"
 #include "tests/support/same_bits_attention.h"
 #include "tests/support/table_attention.h"
 
@@ -146,6 +147,31 @@ TEST(SameBitsAttentionOnHost, RoundsOfParts) {
       kernel.attention->tiles = tiles;
     });
     expect_same(shared, c, inputs, all, 2, 3, "tickets");
+  }
+}
+
+/// Random bodies: few queries in the template for them, and in tiles.
+TEST(SameBitsAttentionOnHost, RandomBodies) {
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    Module module;
+    module.symbols.bound({"B"}, 2), module.symbols.bound({"T"}, 5);
+    const int64_t group = 1 + static_cast<int64_t>(seed % 4);
+    const testing::AttentionSizes sizes{
+        Dim::symbol("B"), Dim::symbol("T"), seed % 3 == 0 ? 197 : 400, 2 * group, group, 24 + 8 * group};
+    GraphBuilder b(module.add_graph("main"));
+    Node* attention = testing::RandomAttention(b, sizes, seed, /*as_inputs=*/true).write();
+    if (llvm::any_of(attention->body->nodes(), [](const auto& n) { return n->is(Op::random); })) continue;
+    b.output("y", attention->result()), b.output("lse", attention->result(1));
+    const SameBitsAttention c;
+    Session tiles = many_of(module, c, 4, 1), few = few_of(module, c, "sm_90", [](Kernel&) {});
+    for (const int64_t queries : {1, 3}) {
+      const Tensors inputs = testing::random_inputs(*module.graphs[0], seed, {{"B", 2}, {"T", queries}}, 2);
+      EXPECT_EQ(testing::differences(testing::run_entry(tiles, "main", {}, inputs),
+                                     testing::run_entry(few, "main", {}, inputs), 0),
+                0)
+          << queries << " queries\n"
+          << print(module);
+    }
   }
 }
 
