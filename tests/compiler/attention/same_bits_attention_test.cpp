@@ -201,19 +201,26 @@ TEST(SameBitsAttentionOnHost, Tables) {
       EXPECT_EQ(outputs(queries, past).data, testing::part_of(all, 1, past, queries).data) << queries;
 }
 
-/// Kernels for few and for many queries need registers alone.
+/// The attention kernels of a plan need registers alone. few_only: only those for few queries, because tiles
+/// of many queries have lighter forms.
+void expect_lean(const SameBitsAttention& c, const char* target, bool few_only) {
+  for (const Kernel& kernel :
+       program_of(*testing::module_of(c), c.dtype, target, AttentionForm::automatic).kernels) {
+    if (!kernel.attention || (few_only && !kernel.attention->few())) continue;
+    const CudaSource source{emit_cuda(kernel), kernel.name};
+    const Cubin code = compile_cuda(source, parse_target(target).compute_capability);
+    EXPECT_TRUE(is_lean(code.resources)) << target << ", " << c.name();
+  }
+}
+
 TEST(SameBitsAttentionCode, IsLean) {
   if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
   for (const char* target : {"sm_80", "sm_90"})
     for (const int64_t width : {64, 128, 256}) {
-      const SameBitsAttention c{.keys = 5000, .width = width, .window = 90};
-      const Program program = program_of(*testing::module_of(c), c.dtype, target, AttentionForm::automatic);
-      for (const Kernel& kernel : program.kernels) {
-        if (!kernel.attention) continue;
-        const CudaSource source{emit_cuda(kernel), kernel.name};
-        const Cubin code = compile_cuda(source, parse_target(target).compute_capability);
-        EXPECT_TRUE(is_lean(code.resources)) << target << " " << width;
-      }
+      SameBitsAttention c{.keys = 5000, .width = width, .window = 90};
+      expect_lean(c, target, false);
+      c.masked = c.documents = c.distances = true, c.cap = 2;
+      expect_lean(c, target, true);
     }
 }
 
