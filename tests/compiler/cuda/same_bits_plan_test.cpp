@@ -10,7 +10,7 @@ namespace {
 
 CompileOptions options_of(const char* target, DType storage) {
   CompileOptions options;
-  options.target = target, options.storage = storage, options.same_bits = true;
+  options.target = target, options.storage = storage, options.build.same_bits = true;
   options.build.bounds = {{{"B"}, 2}, {{"T"}, 32}};
   return options;
 }

@@ -50,7 +50,7 @@ TEST_P(SmallMEpilogues, AreTheSameAroundChains) {
   const auto module = parse_module(module_text(seed, 11));
   for (const bool bytes : {false, true}) {
     CompileOptions options = options_of(seed);
-    options.same_bits = true, options.int8_weights = bytes;
+    options.build.same_bits = true, options.int8_weights = bytes;
     const Program program = compile(module->clone(), options, Stage::program).program;
     EXPECT_TRUE(bytes || has_chains(program));
     Session session = testing::cpu_session(test::plan_on_host(program));
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, SmallMEpilogues, ::testing::Range<uint64_t>(0, 2
 Program program_of(uint64_t seed, int64_t most, GemmEpilogues bodies = GemmEpilogues::measured,
                    bool same_bits = false) {
   CompileOptions options = options_of(seed);
-  options.gemm_epilogues = bodies, options.same_bits = same_bits;
+  options.gemm_epilogues = bodies, options.build.same_bits = same_bits;
   return compile(parse_module(module_text(seed, most)), options, Stage::program).program;
 }
 
@@ -144,7 +144,7 @@ TEST(ByteGemm, SharesLongSumsOfFewColumns) {
 
 TEST(ByteGemm, OfSumsInOrderHasOneBlockPerTile) {
   CompileOptions options = options_of(4);
-  options.int8_weights = options.same_bits = true;
+  options.int8_weights = options.build.same_bits = true;
   const Program program =
       compile(parse_module(module_text(4, 40, 520, 4160)), options, Stage::program).program;
   EXPECT_EQ(byte_gemms(program).at(0).gemm->few->splits, 1);
