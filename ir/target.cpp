@@ -4,6 +4,7 @@
 
 #include "ir/analysis/attention_form.h"
 #include "ir/analysis/epilogue.h"
+#include "ir/analysis/forward_values.h"
 #include "runtime/base/error.h"
 #include "runtime/plan/device_kind.h"
 
@@ -47,8 +48,13 @@ std::optional<std::string> Target::refuses(const Node& composite, DType storage)
 /// bits are the same in every entry, a sum is rounded before anything is added to it.
 bool Target::keeps_body(const Node& matmul) const {
   const auto found = epilogue(matmul);
-  if (!found || (same_bits && matmul.phase == Phase::forward)) return false;
+  if (!found || adds_in_order(matmul)) return false;
   return found->kind == Epilogue::Kind::matrix || (can.bias_epilogue && has_rows(matmul));
+}
+
+bool Target::adds_in_order(const Node& matmul) const {
+  return same_bits && can.mma_sync && matmul.phase == Phase::forward &&
+         forward_values(matmul.graph()).contains(matmul.result());
 }
 
 Target parse_target(std::string_view text) {

@@ -73,6 +73,9 @@ struct Target {
   /// Returns whether the target's matmul library computes the epilogue ("body") of this matmul. The pass
   /// split_bodies turns any other epilogue into separate nodes.
   bool keeps_body(const Node& matmul) const;
+  /// Returns whether each element of the matmul's result adds its products in one order (GemmStep::in_order),
+  /// because results of forward are computed from it in a plan with `same_bits`.
+  bool adds_in_order(const Node& matmul) const;
   const std::string& str() const { return name; }
   bool operator==(const Target&) const = default;
 };

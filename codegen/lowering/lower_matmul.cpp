@@ -211,8 +211,7 @@ class MatmulLowering {
   bool in_order() const {
     const DType dtype = node_.operand(is_i8(0) ? 1 : 0)->dtype();
     const bool half = dtype == DType::bf16 || dtype == DType::f16;
-    const Target& target = builder_.target();
-    return target.same_bits && target.can.mma_sync && node_.phase == Phase::forward && half;
+    return half && builder_.target().adds_in_order(node_);
   }
 
   bool is_i8(unsigned operand) const { return node_.operand(operand)->dtype() == DType::i8; }

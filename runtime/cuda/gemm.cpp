@@ -262,10 +262,8 @@ int PreparedGemm::launch(const Call& call, const LtAlgorithm& algorithm, Stream 
   const auto pointer = [](DevicePointer p) { return reinterpret_cast<void*>(p); };
   return cublas_lt().Matmul(blas_, descriptor_.get(), &alpha_, pointer(call.a), a_.get(), pointer(call.b),
                             b_.get(), &call.beta, pointer(call.c), c_.get(), pointer(call.c), c_.get(),
-                            &algorithm, pointer(workspace), static_cast<size_t>(workspace_bytes()), stream);
+                            &algorithm, pointer(workspace), kGemmWorkspace, stream);
 }
-
-int64_t PreparedGemm::workspace_bytes() const { return problem_.in_order ? 0 : kGemmWorkspace; }
 
 /// Returns the first status that is not 0.
 int PreparedGemm::try_all(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const {

@@ -114,8 +114,6 @@ class PreparedGemm {
   /// Returns the fastest algorithm. Returns nothing if the results show nothing about the order of their
   /// sums.
   std::optional<LtAlgorithm> fastest(Stream stream, DevicePointer workspace) const;
-  /// Returns the bytes that the library may use of the workspace: 0 for a GEMM in order.
-  int64_t workspace_bytes() const;
   /// Launches all calls; returns the first status that is not 0, or 0.
   int try_all(const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
   bool is_possible(const LtAlgorithm& algorithm) const;

@@ -78,7 +78,7 @@ std::vector<LtHeuristic> PreparedGemm::candidates(int wanted) const {
   LtPreferenceTag* made = nullptr;
   check_blas(lt.MatmulPreferenceCreate(&made), "asking for algorithms");
   const LtPreference preference(made);
-  const auto workspace = static_cast<uint64_t>(workspace_bytes());
+  const uint64_t workspace = kGemmWorkspace;
   const auto set = [&](int attribute, const auto& value) {
     check_blas(lt.MatmulPreferenceSetAttribute(made, attribute, &value, sizeof value),
                "asking for algorithms");
@@ -123,7 +123,7 @@ bool PreparedGemm::is_possible(const LtAlgorithm& algorithm) const {
   LtHeuristic checked;
   const int code = lt.MatmulAlgoCheck(blas_, descriptor_.get(), a_.get(), b_.get(), c_.get(), c_.get(),
                                       &algorithm, &checked);
-  return code == 0 && checked.workspace_bytes <= static_cast<size_t>(workspace_bytes());
+  return code == 0 && checked.workspace_bytes <= static_cast<size_t>(kGemmWorkspace);
 }
 
 /// Returns the bytes of the result; for a batch by pointers, those of its first matrix.

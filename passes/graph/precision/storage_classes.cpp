@@ -2,6 +2,7 @@
 
 #include "ir/analysis/attention_form.h"
 #include "ir/analysis/epilogue.h"
+#include "ir/analysis/forward_values.h"
 #include "ir/graph/body.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
@@ -38,13 +39,6 @@ class BodyActivations {
   llvm::DenseMap<const Value*, bool> known_;
 };
 
-/// Returns whether a node of forward reads the value, maybe from a view.
-bool is_read_in_forward(const Value& value) {
-  return llvm::any_of(value.users(), [](const Node* user) {
-    return is_view(*user) ? is_read_in_forward(*user->result()) : in_forward(*user);
-  });
-}
-
 /// Returns whether the elements of a value in the node's body are those of narrow values, such as the rows of
 /// a parameter.
 bool is_rounded(const Node& node, const Value& value) {
@@ -79,6 +73,7 @@ StorageClasses::StorageClasses(const Graph& graph, const llvm::DenseSet<const Va
                                bool same_bits)
     : graph_(graph), narrow_inputs_(narrow_inputs), same_bits_(same_bits) {
   number_values();
+  if (same_bits) forward_ = forward_values(graph);
   for (const auto& node : graph.nodes()) join(*node);
   for (const auto& node : graph.nodes()) add(*node);
   for (const Graph::Output& output : graph.outputs)
@@ -217,8 +212,7 @@ void StorageClasses::add_body(const Node& node) {
       constraints(result).must_be_wide = true;
       continue;
     }
-    const bool keeps_digits =
-        same_bits_ && in_forward(node) && is_read_in_forward(*result) && !is_rounded(node, *output.value);
+    const bool keeps_digits = same_bits_ && forward_.contains(result) && !is_rounded(node, *output.value);
     if (result->rank() == 0 || node.phase == Phase::update || keeps_digits)
       constraints(result).must_be_wide = true;
     else if (body.of(output.value))

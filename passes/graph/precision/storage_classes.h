@@ -52,6 +52,7 @@ class StorageClasses {
   const Graph& graph_;
   const llvm::DenseSet<const Value*> narrow_inputs_;
   const bool same_bits_;
+  llvm::DenseSet<const Value*> forward_;  // forward_values of the graph, if same_bits_
   llvm::DenseMap<const Value*, int> numbers_;
   mutable std::vector<int> parent_;       // union-find of values' numbers
   std::vector<Constraints> constraints_;  // by the number of the class
