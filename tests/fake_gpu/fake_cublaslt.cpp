@@ -23,7 +23,6 @@ struct LtLayoutTag {
 };
 struct LtPreferenceTag {
   uint32_t reduction_schemes = 7;
-  uint64_t workspace_bytes = 0;
 };
 
 }  // namespace smelt::cuda
@@ -113,14 +112,13 @@ Code cublasLtMatmulPreferenceCreate(LtPreferenceTag** p) { return *p = new LtPre
 Code cublasLtMatmulPreferenceDestroy(LtPreferenceTag* p) { return delete p, 0; }
 Code cublasLtMatmulPreferenceSetAttribute(LtPreferenceTag* p, int attribute, const void* value, size_t) {
   if (attribute == kReductionSchemes) take(p->reduction_schemes, value);
-  if (attribute == kMaxWorkspace) take(p->workspace_bytes, value);
   return 0;
 }
 /// As in the real library, none adds a bias to GEMMs by pointers.
 Code cublasLtMatmulAlgoGetHeuristic(LtHandleTag*, LtDescriptorTag* d, LtLayoutTag*, LtLayoutTag*,
                                     LtLayoutTag* c, LtLayoutTag*, LtPreferenceTag* p, int wanted,
                                     LtHeuristic* results, int* found) {
-  gpu().reduction_schemes = p->reduction_schemes, gpu().workspace_bytes = p->workspace_bytes;
+  gpu().reduction_schemes = p->reduction_schemes;
   if (d->epilogue == kEpilogueBias && c->by_pointers != 0) return kNotSupported;
   *found = std::min(wanted, static_cast<int>(gpu().milliseconds_by_algorithm.size()));
   for (int i = 0; i < *found; ++i) results[i].algorithm.data[0] = static_cast<uint64_t>(i);

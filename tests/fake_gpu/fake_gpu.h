@@ -64,7 +64,6 @@ struct Gpu {
   double clock_step = 0;           // times between events are multiples of it; milliseconds
   bool has_peers = true;           // read from gpu(0) only: whether GPUs can open each other's memory
   uint32_t reduction_schemes = 7;  // written: those that were allowed when algorithms were last asked for
-  uint64_t workspace_bytes = 0;    // written: the workspace that was allowed then
   bool late_events = false;        // queries of events return that the event has not happened yet
 
   // State and counters.
