@@ -254,7 +254,8 @@ const KernelFaultCase kKernelFaults[] = {
     {"kernel @k(%1: f32) {}", "1:11", "begins with a letter"},
     {"kernel @k() rows r = 1 {}", "1:13", "expected parallel, column or reduced"},
     {"kernel @k() { rows {} }", "1:15",
-     "expected schedule, attention, gemm, random_slots, waits, in_order, copies, where, row, column, reduced"},
+     "expected schedule, attention, gemm, random_slots, waits, in_order, copies, where, row, column, "
+     "reduced"},
     {"kernel @k() { row { %0 = ad %1, %2 : f32 } }", "1:26", "there is no instruction 'ad'"},
     {"kernel @k() { row { %0 = neg %1 : f32 } }", "1:30", "%1 is not defined above"},
     {"kernel @k() { row { %0 = constant 1 : f32 %0 = constant 1 : f32 } }", "1:43", "%0 is defined twice"},
