@@ -134,6 +134,16 @@ TEST_F(Errors, Tf32IsForGpus) {
   expect_error(outcome, "tf32 is a precision of GPUs, and the target is cpu");
 }
 
+TEST_F(Errors, SameBitsOfOtherTargetsAndTypes) {
+  expect_error(smelt("compile $GOLDEN --same-bits --precision=bf16 -o x.plan"),
+               "--same-bits is for GPUs from sm_80 on, and the target is cpu");
+  const std::string gpu = "compile $GOLDEN --same-bits --target=sm_90 -o x.plan ";
+  expect_error(smelt(gpu), "--same-bits needs --precision=bf16 or fp16");
+  expect_error(smelt(gpu + "--precision=bf16 --attention=unfused"), "leave it or --same-bits out");
+  expect_error(smelt(gpu + "--precision=bf16 --mesh data=2"), "--same-bits is for one rank");
+  expect_error(smelt("verify $GOLDEN --same-bits --precision=bf16"), "the target is cpu");
+}
+
 TEST_F(Errors, TraceWithoutProfile) {
   const Outcome outcome = smelt("bench $GOLDEN --trace trace.json");
   EXPECT_EQ(outcome.status, 2);
