@@ -44,12 +44,13 @@ void bound_symbols(const TransformerSpec& spec, const BuildOptions& options, Sym
     if (bound.factors.size() > 1) symbols.bound(bound.factors, bound.upper);
 }
 
-/// Half a window more of memory buys runs of many tokens, so that prompts are read fast.
+/// Half a window more of memory buys runs of many tokens, so that prompts are read fast. With same_bits a key
+/// has the number of its token, as in training, and not that of its place in a ring.
 std::optional<RingBounds> ring_bounds(const TransformerSpec& spec, const BuildOptions& options,
                                       const Symbols& symbols) {
   constexpr int64_t kShortestRun = 16, kLongestRun = 512;
   const int64_t window = spec.attention.window;
-  if (window == 0 || options.cache_pages > 0) return std::nullopt;
+  if (window == 0 || options.cache_pages > 0 || options.same_bits) return std::nullopt;
   const auto half = static_cast<uint64_t>((window + 1) / 2);
   RingBounds rings{.run = std::clamp(static_cast<int64_t>(std::bit_ceil(half)), kShortestRun, kLongestRun)};
   rings.places = window - 1 + rings.run;
