@@ -19,8 +19,8 @@ struct RingBounds {
   int64_t places = 0, run = 0;
 };
 /// Returns the sizes of the rings. Returns nothing if there are no rings. This is the case if no block has a
-/// window, if caches are in pages, or if a ring would have at least as many positions as the upper bound of
-/// T.
+/// window, if caches are in pages, with same_bits, or if a ring would have at least as many positions as the
+/// upper bound of T.
 std::optional<RingBounds> ring_bounds(const TransformerSpec& spec, const BuildOptions& options,
                                       const Symbols& symbols);
 /// Bounds R by `rings.run`. If a product with T has a bound, such as B*T, the same product with R instead of

@@ -54,7 +54,9 @@ class BitComparison {
     write_texts();
     const bool reads_source = Generator(*writer_).reads_source();
     writer_.reset();
-    if (reads_source)
+    if (flags_.values.int8_weights)
+      report_.add_note("losses of training", "left out: weights are bytes, which are not trained");
+    else if (reads_source)
       report_.add_note("losses of training", "left out: labels of an encoder-decoder are also its inputs");
     else
       compare_losses();
