@@ -1,6 +1,6 @@
 // Choosing an algorithm: candidates run on the operands of the call, each result is compared with the first
 // one's, and of those that agree the fastest is taken. For a GEMM in order, the first one is Smelt's kernel,
-// and the results must have the same bits.
+// and the results must have the same bits. It is the only one if the last block of a chain is incomplete.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -24,10 +24,13 @@ constexpr double kNear = 1.15, kClockSeconds = 1e-6;
 constexpr double kRoundSeconds = 3e-4;
 constexpr int kRounds = 3, kMostInARow = 64;
 constexpr int64_t kSampleBytes = int64_t{1} << 17;
-/// Elements that are not zero, from which on equal results show that sums have the same order. Two orders
-/// differ in the last bits of f32, which are seen in most results of f32, but in only one of thousands that
-/// are rounded to 16 bits.
-constexpr int64_t kTellingWide = 64, kTellingNarrow = int64_t{1} << 13;
+/// Elements of a sample that are not zero, from which on equal results show that sums have the same order.
+/// Two orders differ in the last bits of f32, which are seen in most results of f32, but in only one of
+/// thousands that are rounded to 16 bits. Of a result that is smaller than a sample, elements count twice.
+constexpr int64_t kTellingWide = 64, kTellingNarrow = int64_t{1} << 16;
+/// Terms of a block of a chain. An algorithm of the library may begin with an incomplete block instead of
+/// ending with it; then all blocks are others.
+constexpr int64_t kBlockTerms = 16;
 
 /// Returns whether two samples of one matmul agree as far as its rounding goes; non-finite elements must be
 /// the same.
@@ -101,6 +104,10 @@ std::vector<LtHeuristic> PreparedGemm::candidates(int wanted) const {
 /// Chooses the algorithm. A cached choice is used if the library supports it at these exact sizes.
 void PreparedGemm::choose(Stream stream, DevicePointer workspace, GemmChoices& choices) {
   if (chosen_ || calls_.empty()) return;
+  if (problem_.in_order && problem_.k % kBlockTerms != 0) {
+    algorithm_ = kOwnKernel, chosen_ = true;
+    return;
+  }
   const GemmKey key = problem_.key();
   const auto known = choices.find(key);
   if (known) {

@@ -132,6 +132,17 @@ TEST_F(InOrder, ZerosShowNoOrder) {
   EXPECT_EQ(chains_, chains + 1);
 }
 
+/// The library may begin with the incomplete block.
+TEST_F(InOrder, SumsWithAnIncompleteBlockAreTheKernels) {
+  Plan plan = plan_in_order();
+  std::get<GemmStep>(plan.entries[0].steps[0].what).k = kChainTerms / 2;
+  const auto ready = session(plan);
+  run(*ready);
+  EXPECT_TRUE(choices(*ready).empty());
+  EXPECT_EQ(gpu().gemms, 0);
+  EXPECT_EQ(chains_, 1);
+}
+
 TEST_F(InOrder, ChoicesOfOtherStepsAreNotTheirs) {
   Plan other = plan_in_order(false);
   other.entries[0].steps[0].kernels.clear();
