@@ -70,6 +70,13 @@ struct Example {
   }
 };
 
+/// The relative error of f32 results. Each of the blocks of a chain is added with an error of up to 2^-23 of
+/// the sum so far, which the tensor cores round towards zero; on average, both are half of that.
+double product_bound(const SmallM& few, int64_t k) {
+  const double blocks = static_cast<double>(k) / 16;
+  return few.warps > 0 ? 2e-6 + blocks * 0x1p-25 : 2e-6;
+}
+
 TEST_F(GpuSmallM, ComputesProducts) {
   for (const SmallM& few : all_kernels(DType::f32)) {
     const LoadedSmallM kernel(few);
@@ -89,7 +96,8 @@ TEST_F(GpuSmallM, ComputesProducts) {
             const double right = example.expected(row, column);
             off += (found - right) * (found - right), square += right * right;
           }
-        EXPECT_LE(std::sqrt(off / square), 2e-6) << few.name() << ": " << m << " x " << n << " x " << k;
+        EXPECT_LE(std::sqrt(off / square), product_bound(few, k))
+            << few.name() << ": " << m << " x " << n << " x " << k;
       }
     }
   }
