@@ -53,7 +53,7 @@ struct SmallMTiles {
   int splits = 0, together = 0;
   /// Small-M GEMM with 0: all warps of a block compute a tile together, each a share of the terms. Otherwise
   /// sums are chains (GemmStep::in_order): `warps` warps of a block each compute tiles of `weights`
-  /// columns alone, and `depth` is the number of slots of a warp's ring buffer.
+  /// columns alone, others copy, and `depth` is the number of slots of the block's ring buffer.
   int warps = 0;
   bool operator==(const SmallMTiles&) const = default;
 };

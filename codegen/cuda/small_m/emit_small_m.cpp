@@ -106,11 +106,10 @@ class SmallMPrinter {
         "  extern __shared__ __align__(16) uint4 ring[];\n{}"
         "  const BodyArguments body = {{{}}};\n  BodyLoads loads[ITEMS];\n"
         "  const int m = (int){}, n = {}, k = {};\n"
-        "  const int group = threadIdx.x % 32 / 4, own = own_element();\n"
-        "{}{}{}{}  small_m(ring, (const Weight*){}, m, n, k, {}, before, load_rows, begin, put);\n}}\n",
+        "{}{}{}  small_m(ring, {}, (const Weight*){}, m, n, k, {}, before, begin, put);\n}}\n",
         kSmallMThreads, kSmallMResident, kernel_.name, print(parameters()), shared(),
         body_argument_list(kernel_, names_), number_of(names_, gemm_.m), columns(),
-        number_of(names_, gemm_.k), before(), load_rows(), begin(), put(), name_of(gemm_.b.param),
+        number_of(names_, gemm_.k), before(), begin(), put(), rows(), name_of(gemm_.b.param),
         number_of(names_, gemm_.b.pitch));
   }
 
@@ -128,26 +127,18 @@ class SmallMPrinter {
 
   std::string shared() const {
     if (!before_) return "";
-    return before_->shared_arrays() +
-           fmt::format("  Half* const staged = (Half*)((char*)ring + {});\n", small_m_bytes(*gemm_.few));
+    return before_->shared_arrays() + fmt::format("  Half* const staged = (Half*)((char*)ring + {});\n",
+                                                  small_m_bytes(*gemm_.few, true));
   }
 
   std::string before() const {
     return "  const auto before = [&] {\n" + (before_ ? before_->call(names_) : "") + "  };\n";
   }
 
-  /// Returns the loads of A; a lane reads shared memory like any other.
-  std::string load_rows() const {
-    const std::string pitch = gemm_.is_staged() ? std::to_string(staged_pitch(gemm_.k.constant().value()))
-                                                : number_of(names_, gemm_.a.pitch);
-    const std::string from =
-        fmt::format("{} + (8 * i + group) * {} + at",
-                    gemm_.is_staged() ? "staged" : "(const Half*)" + name_of(gemm_.a.param), pitch);
-    return fmt::format(
-        "  const auto load_rows = [&](unsigned (&to)[ROWS / 8][kWords], int round) {{\n"
-        "    const int at = own + kRound * round;\n#pragma unroll\n"
-        "    for (int i = 0; i < ROWS / 8; ++i) {}(to[i], {}, 8 * i + group < m ? k - at : 0);\n  }};\n",
-        gemm_.is_staged() ? "load_staged" : "load_row", from);
+  /// Returns the arguments that say where A is: its address and its pitch.
+  std::string rows() const {
+    if (gemm_.is_staged()) return fmt::format("staged, {}", staged_pitch(gemm_.k.constant().value()));
+    return fmt::format("(const Half*){}, (int){}", name_of(gemm_.a.param), number_of(names_, gemm_.a.pitch));
   }
 
   static std::string begin() {
@@ -196,7 +187,7 @@ DType small_m_dtype(const Kernel& kernel) {
 int64_t small_m_kernel_bytes(const GemmKernel& gemm, int64_t most_rows) {
   const int64_t staged =
       gemm.is_staged() ? most_rows * staged_pitch(gemm.k.constant().value()) * int64_t{sizeof(uint16_t)} : 0;
-  return small_m_bytes(*gemm.few) + staged;
+  return small_m_bytes(*gemm.few, gemm.is_staged()) + staged;
 }
 
 }  // namespace smelt

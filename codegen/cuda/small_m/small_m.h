@@ -28,7 +28,7 @@ struct SmallM {
   int depth = 11;    // number of loads along k that a warp has in flight
   int64_t columns_below = std::numeric_limits<int64_t>::max();  // the kernel is for n < columns_below
   int64_t least_sums = 1;                                       // the kernel is for k >= least_sums
-  int warps = 0;  // SmallMTiles::warps; not 0: sums are chains, and `depth` counts slots of a warp
+  int warps = 0;  // SmallMTiles::warps; not 0: sums are chains, and `depth` counts slots of a block
 
   /// Returns a name such as "smelt_small_m_08_16_bf16_f32_bias" for rows = 8, weights = 16, operands in bf16,
   /// results in f32, and a bias. Sorted by name, kernels with smaller `rows` come first, and among these,

@@ -1,19 +1,17 @@
 // The CUDA text that kernels of small-M GEMMs share: one function, small_m, which a kernel calls with its own
 // callbacks. It computes A times B, where A has few rows, and B is a matrix of weights (small_m.h).
 //
-//   small_m(ring, b, m, n, k, b_pitch, before, load_rows, begin, put)
+//   small_m(ring, a, a_pitch, b, m, n, k, b_pitch, before, begin, put)
 //
 //   uint4* ring             ring buffer: the first small_m_bytes bytes of dynamic shared memory
+//   const Half* a           A, whose rows are a_pitch elements apart. If a prologue stores it, it is in
+//   a_pitch                 shared memory
 //   const Weight* b         weights of 16 bits, or signed bytes that are widened before they are multiplied
 //   m, n, k                 A has m rows and k columns. The product has PARTS parts; part i has the columns
 //                           i * n to (i + 1) * n - 1
 //   b_pitch                 elements of B from one column of the product to the next
 //   before()                called once, when the preceding launches have ended; the first loads of weights
 //                           are then in flight
-//   load_rows(to, round)    loads the elements of A that the lane multiplies in a round. A round has kRound
-//                           of the k terms of each sum. The lane needs kWords words of each row of A that it
-//                           uses. They begin at kRound * round + own_element(), and load_row or load_staged
-//                           loads them
 //   begin(first)            called before the tile whose first column is `first`
 //   put(row, column, sums, item)    called with the sums of an element, one per part; the element is the
 //                                   item-th element of this thread in the tile
@@ -41,10 +39,11 @@ std::string small_m_macros(DType dtype, const SmallMTiles& tiles, bool staged, b
 /// Returns types, instructions and the function small_m, which come after the prelude. Sums are chains if
 /// SmallMTiles::warps is set.
 std::string small_m_function(const SmallMTiles& tiles);
-/// Returns the bytes of shared memory for loads in flight and partial sums.
-int64_t small_m_bytes(const SmallMTiles& tiles);
+/// Returns the bytes of shared memory for loads in flight and partial sums. `staged`: as above; the rows of A
+/// are not included.
+int64_t small_m_bytes(const SmallMTiles& tiles, bool staged);
 /// Returns the number of elements from one row of A to the next in shared memory, for rows of k elements. It
-/// is larger than k, so that a warp's reads have no bank conflicts.
+/// is larger than k, so that a warp's reads have few bank conflicts, and has room for zeros after a row.
 int64_t staged_pitch(int64_t k);
 
 }  // namespace smelt

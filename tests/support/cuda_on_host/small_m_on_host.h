@@ -32,8 +32,8 @@ inline float widen_f16(unsigned bits) {
 /// the products of 16 elements exactly, whatever their order, and round once.
 inline constexpr const char* kSmallMOnHost = R"(
 struct HostCopies {
-  struct { unsigned to; const void* from; } copies[64][8];
-  int counts[64], begun, done;  // groups of copies: `begun` have begun, and `done` of them are done
+  struct { unsigned to; const void* from; } copies[32][32];
+  int counts[32], begun, done;  // groups of copies: `begun` have begun, and `done` of them are done
 };
 static thread_local HostCopies host_copies[256];  // of the threads of a block
 inline unsigned shared_address(const void* p) { return (unsigned)((const unsigned char*)p - host_memory); }
@@ -42,29 +42,38 @@ inline void load_four(unsigned* to, const Half* from, bool is_there) {
   if (is_there) memcpy(to, from, 16);
 }
 inline void load_four_staged(unsigned* to, const Half* from, bool is_there) { load_four(to, from, is_there); }
-inline void load_two(unsigned* to, const Half* from, bool is_there) {
-  to[0] = to[1] = 0;
-  if (is_there) memcpy(to, from, 8);
-}
-inline void load_two_staged(unsigned* to, const Half* from, bool is_there) { load_two(to, from, is_there); }
 inline void load_shared_two(unsigned* to, unsigned from) { memcpy(to, host_memory + from, 8); }
 inline unsigned load_shared_word(unsigned from) { return *(const unsigned*)(host_memory + from); }
 inline void load_weights(unsigned to, const void* from, bool is_there) {
   HostCopies& own = host_copies[threadIdx.x];
-  own.copies[own.begun % 64][own.counts[own.begun % 64]++] = {to, is_there ? from : nullptr};
+  own.copies[own.begun % 32][own.counts[own.begun % 32]++] = {to, is_there ? from : nullptr};
 }
 inline void end_piece() {
   HostCopies& own = host_copies[threadIdx.x];
-  own.counts[++own.begun % 64] = 0;
+  own.counts[++own.begun % 32] = 0;
 }
 template <int left> void wait_for_pieces() {
   HostCopies& own = host_copies[threadIdx.x];
   for (; own.begun - own.done > left; ++own.done)
-    for (int i = 0; i < own.counts[own.done % 64]; ++i) {
-      const auto& copy = own.copies[own.done % 64][i];
+    for (int i = 0; i < own.counts[own.done % 32]; ++i) {
+      const auto& copy = own.copies[own.done % 32][i];
       __builtin_memset(host_memory + copy.to, 0, 16);
       if (copy.from) memcpy(host_memory + copy.to, copy.from, 16);
     }
+}
+struct HostBarrier { short count, left; unsigned passed; };
+inline HostBarrier& host_barrier_at(unsigned at) { return *(HostBarrier*)(host_memory + at); }
+inline void begin_barrier(unsigned at, int count) { host_barrier_at(at) = {(short)count, (short)count, 0}; }
+inline void arrive_at(unsigned at) {
+  HostBarrier& barrier = host_barrier_at(at);
+  ++host_machine.progress;
+  if (--barrier.left == 0) barrier.left = barrier.count, ++barrier.passed;
+}
+inline void arrive_when_copied(unsigned at) { end_piece(), wait_for_pieces<0>(), arrive_at(at); }
+inline bool is_past(unsigned at, unsigned parity) { return host_barrier_at(at).passed % 2 != parity; }
+inline void wait_at(unsigned at, unsigned parity) {
+  while (!is_past(at, parity)) host::yield();
+  __syncwarp(~0u);
 }
 inline double widen_word(unsigned word, int upper) { return WIDEN(word >> 16 * upper & 0xffff); }
 inline void multiply(float (&d)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
@@ -118,8 +127,9 @@ inline std::string small_m_host_source(std::string text, DType dtype) {
 
 inline std::string small_m_undefined() {
   std::string text;
-  for (const char* name : {"SM", "MMA_TYPE", "ROWS", "WEIGHTS", "PIECES", "PARTS", "COLUMNS", "ITEMS",
-                           "PITCH", "DEPTH", "AHEAD", "BYTES", "WIDEN_BYTES", "WARPS", "WIDEN"})
+  for (const char* name :
+       {"SM", "MMA_TYPE", "ROWS", "WEIGHTS", "PIECES", "PARTS", "COLUMNS", "ITEMS", "PITCH", "DEPTH", "AHEAD",
+        "BYTES", "WIDEN_BYTES", "WARPS", "SLOT", "STAGED", "WIDEN"})
     text += fmt::format("#undef {}\n", name);
   return text;
 }

@@ -6,178 +6,225 @@
 // take weights as their operand of 16 rows, and the rows of A as their operand of 8 columns. Of the 16 elements of
 // a block, a lane multiplies 4 adjacent ones. This is not the order of the instruction, but it is the same for
 // both operands, and the order within a block does not matter.
-// The products of a chain wait for one another, so a warp does all else meanwhile, in advance and without branches.
-// It copies weights into a ring buffer of its own in shared memory, 128 bytes of each row per slot, and takes them
-// from there one round ahead. It loads elements of A AHEAD rounds ahead. Both go on with the next tile before the
-// current one ends. Elements beyond k count as zeros, up to a multiple of AHEAD rounds. WARPS of the block's warps
-// compute tiles, one after the other; the others only take part in the prologue.
-// The macros ROWS, WEIGHTS, PIECES, PARTS, COLUMNS, PITCH, BYTES and WIDEN_BYTES are those of function.cuh. Others:
-//   WARPS   warps that compute tiles
+// The products of a chain wait for one another, so a warp that multiplies must do little else. WARPS of the block's
+// eight warps multiply, each a tile of its own. The others copy: all but the last one weights, and the last one
+// A, unless a prologue has left A in shared memory. They fill the slots of one ring buffer, each with SLOT elements
+// along k of the weights of all tiles and of A. Copies write zeros for rows and elements that do not exist, so the
+// warps that multiply have no conditions. Each slot has two barriers (mbarrier): `full`, at which copies arrive when
+// they are complete, and `empty`, at which the warps that multiply arrive when they have read the slot.
+// The macros ROWS, WEIGHTS, PIECES, PARTS, COLUMNS, PITCH, BYTES, STAGED and WIDEN_BYTES are those of function.cuh.
+// Others:
+//   WARPS   warps that multiply
 //   ITEMS   elements per lane and tile; each has one sum per part
-//   DEPTH   slots of a warp's ring buffer (at least 2)
-//   AHEAD   rounds of A in registers: the current one, and those that are loaded in advance (4 or 8)
+//   DEPTH   slots of the ring buffer (at least 2)
+//   SLOT    elements along k in a slot: 64 or 128
 // Requires: instructions.cuh, and widen_bytes.cuh if weights are bytes.
 
 
-// kPiece: number of weights in 16 bytes. kRound: elements along k in a round, two blocks. kWords: words of A, and
-// of a row of weights, that a lane multiplies in a round. kRounds: rounds in a slot of the ring buffer.
-constexpr int kPiece = 16 / sizeof(Weight), kRound = 32, kWords = 4;
-constexpr int kRowBytes = 128, kSlotBytes = WEIGHTS * kRowBytes, kRounds = kRowBytes / sizeof(Weight) / kRound;
-constexpr int kCopies = WEIGHTS / 4;  // a lane's copies per slot; a warp copies 4 rows at a time
+// kCopiers: warps that copy weights. kArrivals: threads whose copies fill a slot. kWeightPitch, kRowPitch: bytes from
+// one row of weights, and of A, to the next in a slot; lanes that load at the same time then use different banks.
+constexpr int kCopiers = 8 - WARPS - (STAGED ? 0 : 1), kArrivals = STAGED ? 32 : 64;
+constexpr int kWeightPitch = (SLOT + 16) * sizeof(Weight), kRowPitch = (SLOT + 16) * sizeof(Half);
+constexpr int kWeightBytes = WARPS * WEIGHTS * kWeightPitch, kSlotBytes = kWeightBytes + (STAGED ? 0 : ROWS * kRowPitch);
+// kGroup: blocks of 16 elements, half of a slot, that a lane loads together, while it multiplies the half before.
+constexpr int kGroup = SLOT / 32;
 
-// Returns the lane's first element along k in round 0.
-SM int own_element() { return 4 * (threadIdx.x & 3); }
 // Returns the number, in the tile, of the lane's item-th element of C.
 SM int own_item(int item) { return (threadIdx.x & 31) + 32 * item; }
 
-// Load the lane's elements of two blocks of a row of A, of which `left` elements follow `from`; zeros beyond
-// them. load_row reads global memory. load_staged reads shared memory, in which a prologue has stored A.
-template <bool staged>
-SM void load_words(unsigned (&to)[kWords], const Half* from, int left) {
+// Starts copies of SLOT elements of `rows` rows to a shared memory address. from(row) returns the row's first
+// element, and left(row) the number of elements from there on that exist. All lanes of a warp call it.
+template <class Element, int rows, int pitch, class From, class Left>
+SM void copy_rows(unsigned to, From from, Left left) {
+  constexpr int kPieces = SLOT * sizeof(Element) / 16;  // of a row, of 16 bytes
+  const int lane = threadIdx.x & 31, piece = lane % kPieces, at = piece * 16 / sizeof(Element);
 #pragma unroll
-  for (int i = 0; i < 2; ++i)
-    staged ? load_two_staged(to + 2 * i, from + 16 * i, 16 * i < left) : load_two(to + 2 * i, from + 16 * i, 16 * i < left);
-}
-SM void load_row(unsigned (&to)[kWords], const Half* from, int left) { load_words<false>(to, from, left); }
-SM void load_staged(unsigned (&to)[kWords], const Half* from, int left) { load_words<true>(to, from, left); }
-
-// Returns the byte of a slot at which piece number `piece` (16 bytes) of row `row` is stored. Pieces are permuted
-// so that lanes which load at the same time use different banks: they load one or two pieces of each row.
-SM int place_in_slot(int row, int piece) { return kRowBytes * row + 16 * (piece ^ (BYTES ? row & 7 : 2 * (row & 3))); }
-
-// Takes the lane's weights of a round from a slot, two per word: four elements of each of two blocks.
-SM void take_weights(unsigned (&to)[PIECES + PIECES % 2][kWords], unsigned slot, int round) {
-  const int group = (threadIdx.x & 31) >> 2, quarter = threadIdx.x & 3;
-#pragma unroll
-  for (int p = 0; p < PIECES; ++p)
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-#if BYTES
-      unsigned two[2];
-      WIDEN_BYTES(two, load_shared_word(slot + place_in_slot(8 * p + group, 2 * round + i) + 4 * quarter));
-      to[p][2 * i] = two[0], to[p][2 * i + 1] = two[1];
-#else
-      load_shared_two(&to[p][2 * i], slot + place_in_slot(8 * p + group, 4 * round + 2 * i + quarter / 2) + 8 * (quarter % 2));
-#endif
-    }
+  for (int i = 0; i < rows * kPieces / 32; ++i) {
+    const int row = i * (32 / kPieces) + lane / kPieces;
+    load_weights(to + row * pitch + 16 * piece, from(row) + at, at < left(row));
+  }
 }
 
-// The copies of a warp's weights, tile after tile.
-struct Copies {
-  const Weight* b;
-  int n, k, stride, slots;      // stride: from the first column of a tile to that of the next; slots: of a tile
-  long long b_pitch;
-  int first, left, at, end;     // the next copy's tile and remaining slots of it; its elements along k, and their end
-  const Weight* from[kCopies];
-
-  // Begins the tile whose first column is `column`. Rows of weights that do not exist are replaced by the last one.
-  // After the last tile, all elements are zeros.
-  __device__ __forceinline__ void begin(int column) {
-    const int lane = threadIdx.x & 31;
-    first = column, left = slots, at = kPiece * (lane & 7), end = column < n ? k : 0;
-#pragma unroll
-    for (int i = 0; i < kCopies; ++i) {
-      const int row = 4 * i + lane / 8;
-      from[i] = b + (min(column + row % COLUMNS, n - 1) + row / COLUMNS * n) * b_pitch + at;
-    }
-  }
-  // Starts the lane's copies to the slot at a shared memory address.
-  __device__ __forceinline__ void load(unsigned slot) {
-    const int lane = threadIdx.x & 31;
-#pragma unroll
-    for (int i = 0; i < kCopies; ++i) {
-      load_weights(slot + place_in_slot(4 * i + lane / 8, lane & 7), from[i], at < end);
-      from[i] += kRounds * kRound;
-    }
-    end_piece();
-    at += kRounds * kRound;
-    if (--left == 0) begin(first + stride);
-  }
+// The lane's elements of a group of blocks, two per word.
+struct Fragments {
+  unsigned weights[kGroup][PIECES + PIECES % 2][2], rows[kGroup][ROWS / 8][2];
 };
 
-// Computes the tiles of the block's warps. Tile number t is computed by block t % gridDim.x. A tile has up to ROWS
-// rows, and COLUMNS columns of each part. All 256 threads of the block call this. Requires: k is a multiple of
-// kPiece.
-template <class Before, class LoadRows, class Begin, class Put>
-SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_pitch, Before before,
-                 LoadRows load_rows, Begin begin, Put put) {
-  // ring: [WARPS][DEPTH] slots. After it, the sums of each warp: [WARPS][ROWS][PITCH] floats.
-  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, quarter = lane & 3;
-  const unsigned slots = shared_address(ring) + warp * DEPTH * kSlotBytes;
-  float* const whole = (float*)((unsigned char*)ring + WARPS * DEPTH * kSlotBytes) + warp * ROWS * PITCH;
-  const int own = (blockIdx.x + gridDim.x * warp) * COLUMNS, stride = gridDim.x * WARPS * COLUMNS;
-  const int rounds = (k + AHEAD * kRound - 1) / (AHEAD * kRound) * AHEAD;
-
-  // The first weights are copied while preceding launches run, because no launch writes weights.
-  Copies copies = {b, n, k, stride, rounds / kRounds, b_pitch};
-  copies.begin(own);
-  sm_allow_next_launch();
-  if (warp < WARPS)
-    for (int i = 0; i < DEPTH; ++i) copies.load(slots + i * kSlotBytes);
-  sm_wait_for_launches();
-  before();
-  if (warp >= WARPS) return;
-
-  unsigned as[AHEAD][ROWS / 8][kWords];             // the lane's elements of A: current and next rounds
-  unsigned w[2][PIECES + PIECES % 2][kWords] = {};  // the lane's weights: current and next round
-  int slot = 0;                                     // the slot that has the next round
-  // Waits for the copies to the next two slots, of all lanes.
-  const auto wait_for_slot = [&] {
-    wait_for_pieces<DEPTH - 2>();
-    __syncwarp(~0u);
-  };
+// Loads the lane's elements of kGroup blocks. `weights` and `rows`: shared memory addresses of the lane's first weight,
+// and of its first element of each 8 rows of A.
+SM void take(Fragments& to, unsigned weights, const unsigned (&rows)[ROWS / 8]) {
 #pragma unroll
-  for (int i = 0; i < AHEAD - 1; ++i) load_rows(as[i], i);
-  wait_for_slot();
-  take_weights(w[0], slots, 0);
-  for (int first = own; first < n; first += stride) {
-    // sums: accumulator fragments of 16 rows of weights x 8 rows of A. Element e of a lane is for row
-    // `group` + 8 * (e / 2) of the weights, and for row 2 * quarter + e % 2 of A.
-    float sums[(PIECES + 1) / 2][ROWS / 8][4] = {};
-    begin(first);
-#pragma unroll 1
-    for (int round = 0; round < rounds; round += AHEAD) {
+  for (int i = 0; i < kGroup; ++i) {
 #pragma unroll
-      for (int i = 0; i < AHEAD; ++i) {
-        const int current = slot, next = (i + 1) % kRounds;  // next: the number of the next round in its slot
-        if (next == 0) {
-          slot = slot + 1 == DEPTH ? 0 : slot + 1;
-          wait_for_slot();
-        }
-        take_weights(w[(i + 1) % 2], slots + slot * kSlotBytes, next);
-        const int ahead = round + i + AHEAD - 1;
-        load_rows(as[(i + AHEAD - 1) % AHEAD], ahead < rounds ? ahead : ahead - rounds);
-#pragma unroll
-        for (int block = 0; block < kWords; block += 2)
-#pragma unroll
-          for (int t = 0; t < (PIECES + 1) / 2; ++t)
-#pragma unroll
-            for (int u = 0; u < ROWS / 8; ++u)
-              multiply(sums[t][u], w[i % 2][2 * t][block], w[i % 2][2 * t + 1][block], w[i % 2][2 * t][block + 1],
-                       w[i % 2][2 * t + 1][block + 1], as[i][u][block], as[i][u][block + 1]);
-        if (next == 0) copies.load(slots + current * kSlotBytes);  // all lanes have taken their weights from it
-      }
+    for (int p = 0; p < PIECES; ++p) {
+      const unsigned from = weights + 8 * p * kWeightPitch + i * 16 * sizeof(Weight);
+#if BYTES
+      WIDEN_BYTES(to.weights[i][p], load_shared_word(from));
+#else
+      load_shared_two(to.weights[i][p], from);
+#endif
     }
+#pragma unroll
+    for (int u = 0; u < ROWS / 8; ++u) load_shared_two(to.rows[i][u], rows[u] + i * 16 * sizeof(Half));
+  }
+}
 
-    // Lanes exchange sums, so that one lane has those of all parts of an element.
+// Accumulator fragments of 16 rows of weights x 8 rows of A. Element e of a lane is for row lane / 4 + 8 * (e / 2)
+// of the weights, and for row 2 * (lane % 4) + e % 2 of A.
+typedef float Sums[(PIECES + 1) / 2][ROWS / 8][4];
+
+// Adds the products of a group of blocks, one block after the other.
+SM void add_products(Sums& sums, const Fragments& of) {
+#pragma unroll
+  for (int i = 0; i < kGroup; ++i)
 #pragma unroll
     for (int t = 0; t < (PIECES + 1) / 2; ++t)
 #pragma unroll
       for (int u = 0; u < ROWS / 8; ++u)
+        multiply(sums[t][u], of.weights[i][2 * t][0], of.weights[i][2 * t + 1][0], of.weights[i][2 * t][1],
+                 of.weights[i][2 * t + 1][1], of.rows[i][u][0], of.rows[i][u][1]);
+}
+
+// Calls put for the elements of the warp's tile, which begins at column `first`. Lanes exchange sums in `whole`,
+// [ROWS][PITCH] floats of the warp, so that one lane has those of all parts of an element.
+template <class Put>
+SM void put_tile(float* whole, const Sums& sums, int first, int m, int n, Put put) {
+  const int lane = threadIdx.x & 31, group = lane >> 2, quarter = lane & 3;
 #pragma unroll
-        for (int e = 0; e < (PIECES == 1 ? 2 : 4); ++e)
-          whole[(8 * u + 2 * quarter + e % 2) * PITCH + 16 * t + group + e / 2 * 8] = sums[t][u][e];
-    __syncwarp(~0u);
+  for (int t = 0; t < (PIECES + 1) / 2; ++t)
 #pragma unroll
-    for (int item = 0; item < ITEMS; ++item) {
-      const int i = own_item(item), row = i / COLUMNS, column = first + i % COLUMNS;
-      if (i >= COLUMNS * ROWS || row >= m || column >= n) continue;
-      float parts[PARTS];
+    for (int u = 0; u < ROWS / 8; ++u)
 #pragma unroll
-      for (int part = 0; part < PARTS; ++part) parts[part] = whole[row * PITCH + part * COLUMNS + i % COLUMNS];
-      put(row, column, parts, item);
-    }
-    __syncwarp(~0u);  // before the next tile overwrites `whole`
+      for (int e = 0; e < (PIECES == 1 ? 2 : 4); ++e)
+        whole[(8 * u + 2 * quarter + e % 2) * PITCH + 16 * t + group + e / 2 * 8] = sums[t][u][e];
+  __syncwarp(~0u);
+#pragma unroll
+  for (int item = 0; item < ITEMS; ++item) {
+    const int i = own_item(item), row = i / COLUMNS, column = first + i % COLUMNS;
+    if (i >= COLUMNS * ROWS || row >= m || column >= n) continue;
+    float parts[PARTS];
+#pragma unroll
+    for (int part = 0; part < PARTS; ++part) parts[part] = whole[row * PITCH + part * COLUMNS + i % COLUMNS];
+    put(row, column, parts, item);
   }
-  wait_for_pieces<0>();  // the zeros after the last tile, before other blocks get this memory
+  __syncwarp(~0u);  // before the next tile overwrites `whole`
+}
+
+// Writes zeros after the staged rows of A, up to a multiple of SLOT elements. All threads of the block call it.
+SM void pad_staged(Half* a, int a_pitch, int m, int k) {
+  const int end = (k + SLOT - 1) / SLOT * SLOT;
+  if (k == end) return;
+  for (int row = 0; row < m; ++row)
+    for (int i = k + threadIdx.x; i < end; i += 256) a[row * a_pitch + i] = 0;
+  __syncthreads();
+}
+
+// Computes the tiles of the block's warps. Tile number t is computed by block t % gridDim.x. A tile has up to ROWS
+// rows, and COLUMNS columns of each part. All 256 threads of the block call this. Requires: k is a multiple of the
+// number of weights in 16 bytes.
+template <class Before, class Begin, class Put>
+SM void small_m(uint4* memory, const Half* a, int a_pitch, const Weight* b, int m, int n, int k, long long b_pitch,
+                Before before, Begin begin, Put put) {
+  // memory: DEPTH slots; the sums of each warp, [WARPS][ROWS][PITCH] floats; and the barriers `full` and `empty` of
+  // all slots.
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  const unsigned ring = shared_address(memory), full = ring + DEPTH * kSlotBytes + WARPS * ROWS * PITCH * (unsigned)sizeof(float),
+                 empty = full + DEPTH * 8;
+  // The block computes WARPS tiles at a time, whose columns are `apart` from one another. Each such set takes `slots`
+  // slots, and all sets together take `count` slots.
+  const int own = blockIdx.x * COLUMNS, apart = gridDim.x * COLUMNS, stride = apart * WARPS;
+  const int slots = (k + SLOT - 1) / SLOT, count = own < n ? (n - own + stride - 1) / stride * slots : 0;
+
+  if (threadIdx.x < DEPTH) {
+    begin_barrier(full + 8 * threadIdx.x, kArrivals);
+    begin_barrier(empty + 8 * threadIdx.x, WARPS);
+  }
+  sm_allow_next_launch();
+  __syncthreads();
+
+  // Waits until slot number `number`, counted from the block's first one, may be filled.
+  const auto wait_until_empty = [&](int number) {
+    if (number >= DEPTH) wait_at(empty + 8 * (number % DEPTH), (number / DEPTH - 1) & 1);
+  };
+  const auto copy_weights = [&](int number) {
+    wait_until_empty(number);
+    const int first = own + number / slots * stride, at = number % slots * SLOT;
+    const auto column = [&](int row) { return first + row / WEIGHTS * apart + row % COLUMNS; };
+    copy_rows<Weight, WARPS * WEIGHTS, kWeightPitch>(
+        ring + number % DEPTH * kSlotBytes,
+        [&](int row) { return b + (min(column(row), n - 1) + row % WEIGHTS / COLUMNS * n) * b_pitch + at; },
+        [&](int row) { return column(row) < n ? k - at : 0; });
+    arrive_when_copied(full + 8 * (number % DEPTH));
+  };
+  const auto copy_a = [&](int number) {
+    wait_until_empty(number);
+    const int at = number % slots * SLOT;
+    copy_rows<Half, ROWS, kRowPitch>(
+        ring + number % DEPTH * kSlotBytes + kWeightBytes, [&](int row) { return a + min(row, m - 1) * a_pitch + at; },
+        [&](int row) { return row < m ? k - at : 0; });
+    arrive_when_copied(full + 8 * (number % DEPTH));
+  };
+
+  // The first weights are copied while preceding launches run, because no launch writes weights.
+  const bool copies_weights = warp >= WARPS && warp < WARPS + kCopiers;
+  int number = warp - WARPS;
+  if (copies_weights)
+    for (; number < min(DEPTH, count); number += kCopiers) copy_weights(number);
+  sm_wait_for_launches();
+  before();
+  if (STAGED) pad_staged((Half*)a, a_pitch, m, k);
+  if (copies_weights) {
+    for (; number < count; number += kCopiers) copy_weights(number);
+  } else if (warp >= WARPS) {
+    for (number = 0; number < count; ++number) copy_a(number);
+  }
+  if (warp >= WARPS || count == 0) {
+    end_piece();
+    wait_for_pieces<0>();  // the thread's copies end before it does
+    return;
+  }
+
+  float* const whole = (float*)((unsigned char*)memory + DEPTH * kSlotBytes) + warp * ROWS * PITCH;
+  const int group = lane >> 2, quarter = lane & 3;
+  const unsigned own_weights = ring + (warp * WEIGHTS + group) * kWeightPitch + 4 * quarter * (unsigned)sizeof(Weight);
+  // rows: addresses of the lane's first element of each 8 rows of A, in slot 0 or, if staged, in the whole row.
+  unsigned rows[ROWS / 8];
+#pragma unroll
+  for (int u = 0; u < ROWS / 8; ++u)
+    rows[u] = STAGED ? shared_address(a + min(8 * u + group, m - 1) * a_pitch + 4 * quarter)
+                     : ring + kWeightBytes + (8 * u + group) * kRowPitch + 8 * quarter;
+  // Loads half `half` of the slot which is in this place of the ring buffer, and is this one of the slots of a tile.
+  const auto take_half = [&](int half, Fragments& to, int place, int number) {
+    unsigned from[ROWS / 8];
+#pragma unroll
+    for (int u = 0; u < ROWS / 8; ++u)
+      from[u] = rows[u] + (STAGED ? number * (SLOT * (int)sizeof(Half)) : place * kSlotBytes) + half * SLOT;
+    take(to, own_weights + place * kSlotBytes + half * (SLOT / 2 * (int)sizeof(Weight)), from);
+  };
+
+  Fragments halves[2] = {};  // of a slot; weights beyond PIECES stay zero
+  int place = 0, left = count;
+  unsigned parity = 0;  // of the number of times that the ring buffer has been passed
+  wait_at(full, 0);
+  take_half(0, halves[0], 0, 0);
+  for (int first = own; first < n; first += stride) {
+    Sums sums = {};
+    begin(first + warp * apart);
+#pragma unroll 1
+    for (int number = 0; number < slots; ++number) {
+      const bool wraps = place + 1 == DEPTH;
+      const int next = wraps ? 0 : place + 1;
+      parity ^= wraps;
+      const bool is_full = --left == 0 || is_past(full + 8 * next, parity);  // known long before it is needed
+      take_half(1, halves[1], place, number);
+      add_products(sums, halves[0]);
+      __syncwarp(~0u);  // all lanes have loaded all of the slot
+      if (lane == 0) arrive_at(empty + 8 * place);
+      if (!is_full) wait_at(full + 8 * next, parity);
+      take_half(0, halves[0], next, number + 1 < slots ? number + 1 : 0);
+      add_products(sums, halves[1]);
+      place = next;
+    }
+    put_tile(whole, sums, first + warp * apart, m, n, put);
+  }
 }

@@ -18,6 +18,7 @@
 //   PITCH           floats from one row of partial sums to the next
 //   DEPTH           rounds of weights that are loaded in advance
 //   AHEAD           rounds of A in registers: the current one, and those that are loaded in advance
+//   STAGED          1: A is in shared memory, where a prologue has stored it; 0: A is in global memory
 //   BYTES           1: weights are signed bytes, which WIDEN_BYTES converts; 0: they have the type of A
 // Requires: instructions.cuh, and widen_bytes.cuh if weights are bytes.
 
@@ -26,21 +27,15 @@
 // four lanes multiply 16 bytes each of a row of weights. kWords: words of A that a lane multiplies in a round.
 constexpr int kPiece = 16 / sizeof(Weight), kRound = 32 * kPiece, kWords = kPiece / 2;
 
-// Returns the lane's first element along k in round 0.
-SM int own_element() { return (int)threadIdx.x / 32 * (kRound / 8) + threadIdx.x % 4 * kPiece; }
 // Returns the number, in the tile, of the thread's item-th element of C.
 SM int own_item(int item) { return threadIdx.x + 256 * item; }
 
-// Load kPiece elements of A from `from`, two per word; zeros if no elements of the row are left. load_row reads global memory.
-// load_staged reads shared memory, in which a prologue has stored A.
-template <bool staged>
-SM void load_words(unsigned (&to)[kWords], const Half* from, int left) {
+// Loads kPiece elements of a row of A, two per word; zeros if no elements of the row are left.
+SM void load_row(unsigned (&to)[kWords], const Half* from, int left) {
 #pragma unroll
   for (int i = 0; i < kPiece / 8; ++i)
-    staged ? load_four_staged(to + 4 * i, from + 8 * i, left > 0) : load_four(to + 4 * i, from + 8 * i, left > 0);
+    STAGED ? load_four_staged(to + 4 * i, from + 8 * i, left > 0) : load_four(to + 4 * i, from + 8 * i, left > 0);
 }
-SM void load_row(unsigned (&to)[kWords], const Half* from, int left) { load_words<false>(to, from, left); }
-SM void load_staged(unsigned (&to)[kWords], const Half* from, int left) { load_words<true>(to, from, left); }
 
 // Converts 16 bytes of weights to kPiece elements of the type of A, two per word.
 SM void take_piece(unsigned (&to)[kPiece / 2], const uint4& piece) {
@@ -59,16 +54,22 @@ SM void take_piece(unsigned (&to)[kPiece / 2], const uint4& piece) {
 
 // Computes the tiles blockIdx.x, blockIdx.x + gridDim.x, ... of C. A tile has up to ROWS rows, and COLUMNS
 // columns of each part. All 256 threads of the block call this. Requires: k is a multiple of kPiece.
-template <class Before, class LoadRows, class Begin, class Put>
-SM void small_m(uint4* ring, const Weight* b, int m, int n, int k, long long b_pitch, Before before,
-                 LoadRows load_rows, Begin begin, Put put) {
+template <class Before, class Begin, class Put>
+SM void small_m(uint4* ring, const Half* a, int a_pitch, const Weight* b, int m, int n, int k, long long b_pitch,
+                Before before, Begin begin, Put put) {
   // ring: [DEPTH][PIECES][256 threads] pieces of 16 bytes. partial, after the ring: the sums of each warp,
   // [8 warps][ROWS][PITCH] floats.
   float* const partial = (float*)(ring + DEPTH * PIECES * 256);
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane >> 2, quarter = lane & 3;
   // group: the lane's row in each group of 8 rows of weights, and in each 8 rows of A. quarter: the lane's
   // number among the four lanes of this row. own: the lane's first element along k in round 0.
-  const int own = own_element(), rounds = (k + kRound - 1) / kRound;
+  const int own = warp * (kRound / 8) + quarter * kPiece, rounds = (k + kRound - 1) / kRound;
+  // Loads the lane's elements of A for a round.
+  const auto load_rows = [&](unsigned (&to)[ROWS / 8][kWords], int round) {
+    const int at = own + kRound * round;
+#pragma unroll
+    for (int i = 0; i < ROWS / 8; ++i) load_row(to[i], a + (8 * i + group) * a_pitch + at, 8 * i + group < m ? k - at : 0);
+  };
 
   // The weights that are loaded next: the first column of their tile, and their round.
   int next_first = blockIdx.x * COLUMNS, next_round = 0;

@@ -34,11 +34,6 @@ SM void load_four_staged(unsigned* to, const Half* from, bool is_there) {
   const uint4 words = is_there ? *(const uint4*)from : make_uint4(0, 0, 0, 0);
   to[0] = words.x, to[1] = words.y, to[2] = words.z, to[3] = words.w;
 }
-// Loads two words (four elements of A) from global memory, as load_four does.
-SM void load_two(unsigned* to, const Half* from, bool is_there) {
-  asm volatile("{.reg .pred p; setp.ne.s32 p, %3, 0; mov.b32 %0, 0; mov.b32 %1, 0;\n@p ld.global.v2.b32 {%0,%1}, [%2];}"
-               : "=&r"(to[0]), "=&r"(to[1]) : "l"(from), "r"((int)is_there));
-}
 // Load two words, or one, from a shared memory address. They are volatile, so that the compiler does not move them after the
 // products that follow.
 SM void load_shared_two(unsigned* to, unsigned from) {
@@ -49,10 +44,36 @@ SM unsigned load_shared_word(unsigned from) {
   asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(from) : "memory");
   return word;
 }
-// Does the same as load_two, but loads from shared memory.
-SM void load_two_staged(unsigned* to, const Half* from, bool is_there) {
-  asm volatile("{.reg .pred p; setp.ne.s32 p, %3, 0; mov.b32 %0, 0; mov.b32 %1, 0;\n@p ld.shared.v2.b32 {%0,%1}, [%2];}"
-               : "=&r"(to[0]), "=&r"(to[1]) : "r"(shared_address(from)), "r"((int)is_there) : "memory");
+// Barriers (mbarrier) in 8 bytes at a shared memory address. A barrier is passed each time that `count` threads have
+// arrived. begin_barrier must come before all others, with a barrier of the block between them.
+SM void begin_barrier(unsigned at, int count) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at), "r"(count) : "memory");
+}
+// Arrives at once.
+SM void arrive_at(unsigned at) {
+  asm volatile("{.reg .b64 state; mbarrier.arrive.shared.b64 state, [%0];}" ::"r"(at) : "memory");
+}
+// Arrives when all copies that this thread has started are complete.
+SM void arrive_when_copied(unsigned at) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(at) : "memory");
+}
+// Returns whether the barrier has been passed as often as it takes for the number of the last pass, counted from 0,
+// to have this parity.
+SM bool is_past(unsigned at, unsigned parity) {
+  unsigned past;
+  asm volatile("{.reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+               : "=r"(past) : "r"(at), "r"(parity) : "memory");
+  return past != 0;
+}
+// Waits until is_past. All lanes of a warp call it.
+SM void wait_at(unsigned at, unsigned parity) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("{.reg .pred p;\nagain: mbarrier.try_wait.parity.shared.b64 p, [%0], %1;\n@!p bra again;}" ::"r"(at),
+               "r"(parity) : "memory");
+#else
+  while (!is_past(at, parity)) {}
+#endif
+  __syncwarp(~0u);
 }
 // Adds a product of 16 x 16 and 16 x 8 elements to d. All lanes of a warp call it. d, a0 to a3, b0 and b1
 // are the lane's fragments of mma.m16n8k16. The 16 rows of the first matrix are rows of weights. The 8

@@ -1,9 +1,9 @@
 // The kernel of a small-M GEMM without a prologue or epilogue: C[m,n] = alpha * A[m,k] B[k,n] + bias[n].
 // Each block computes tiles of C, one after the other. A tile has all rows of C and a few columns. The
 // function small_m (function.cuh) loops over the tiles and calls the kernel's lambdas.
-// Requires: function.cuh or chain.cuh, which have the constants kRound and kWords; the type Result of the
-// elements of C; and four macros. ROWS is the most rows of A, and KERNEL is the name of the kernel. BIAS_PARAMETER
-// declares the bias, and BIAS adds it; both are empty if there is no bias.
+// Requires: function.cuh or chain.cuh; the type Result of the elements of C; and four macros. ROWS is the most rows of
+// A, and KERNEL is the name of the kernel. BIAS_PARAMETER declares the bias, and BIAS adds it; both are empty if there
+// is no bias.
 
 
 extern "C" __global__ void __launch_bounds__(256, 2)
@@ -13,16 +13,8 @@ extern "C" __global__ void __launch_bounds__(256, 2)
   // next, and c_pitch from one row of C to the next.
   extern __shared__ __align__(16) uint4 ring[];
   const int m = (int)m_, n = (int)n_, k = (int)k_, a_pitch = (int)a_pitch_;
-  // group: the lane's row among each 8 rows of A. own: the lane's first element along k in round 0. A
-  // round is kRound elements along k.
-  const int group = threadIdx.x % 32 / 4, own = own_element();
-  const auto load_rows = [&](unsigned (&to)[ROWS / 8][kWords], int round) {
-    const int at = own + kRound * round;
-#pragma unroll
-    for (int i = 0; i < ROWS / 8; ++i) load_row(to[i], a + (8 * i + group) * a_pitch + at, 8 * i + group < m ? k - at : 0);
-  };
   const auto put = [&](int row, int column, const float (&sums)[1], int) {
     sm_put(c[row * c_pitch + column], alpha * sums[0] BIAS);
   };
-  small_m(ring, b, m, n, k, b_pitch, [] {}, load_rows, [](int) {}, put);
+  small_m(ring, a, a_pitch, b, m, n, k, b_pitch, [] {}, [](int) {}, put);
 }
