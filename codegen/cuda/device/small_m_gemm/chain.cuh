@@ -45,44 +45,56 @@ SM void copy_rows(unsigned to, From from, Left left) {
   }
 }
 
-// The lane's elements of a group of blocks, two per word.
+// The lane's elements of kGroup blocks, two per word.
 struct Fragments {
-  unsigned weights[kGroup][PIECES + PIECES % 2][2], rows[kGroup][ROWS / 8][2];
+  unsigned weights[kGroup][PIECES][2], rows[kGroup][ROWS / 8][2];
 };
 
-// Loads the lane's elements of kGroup blocks. `weights` and `rows`: shared memory addresses of the lane's first weight,
-// and of its first element of each 8 rows of A.
-SM void take(Fragments& to, unsigned weights, const unsigned (&rows)[ROWS / 8]) {
+// Shared memory addresses of the lane's first weight of these blocks, and of its first element of each 8 rows of A.
+struct Places {
+  unsigned weights, rows[ROWS / 8];
+};
+
+// Loads the lane's elements of one of kGroup blocks.
+SM void take_block(Fragments& to, int block, const Places& places) {
 #pragma unroll
-  for (int i = 0; i < kGroup; ++i) {
-#pragma unroll
-    for (int p = 0; p < PIECES; ++p) {
-      const unsigned from = weights + 8 * p * kWeightPitch + i * 16 * sizeof(Weight);
+  for (int p = 0; p < PIECES; ++p) {
+    const unsigned from = places.weights + 8 * p * kWeightPitch + block * 16 * sizeof(Weight);
 #if BYTES
-      WIDEN_BYTES(to.weights[i][p], load_shared_word(from));
+    WIDEN_BYTES(to.weights[block][p], load_shared_word(from));
 #else
-      load_shared_two(to.weights[i][p], from);
+    load_shared_two(to.weights[block][p], from);
 #endif
-    }
-#pragma unroll
-    for (int u = 0; u < ROWS / 8; ++u) load_shared_two(to.rows[i][u], rows[u] + i * 16 * sizeof(Half));
   }
+#pragma unroll
+  for (int u = 0; u < ROWS / 8; ++u) load_shared_two(to.rows[block][u], places.rows[u] + block * 16 * sizeof(Half));
 }
 
 // Accumulator fragments of 16 rows of weights x 8 rows of A. Element e of a lane is for row lane / 4 + 8 * (e / 2)
 // of the weights, and for row 2 * (lane % 4) + e % 2 of A.
 typedef float Sums[(PIECES + 1) / 2][ROWS / 8][4];
 
-// Adds the products of a group of blocks, one block after the other.
-SM void add_products(Sums& sums, const Fragments& of) {
+// Adds the products of a block. If a tile has only 8 rows of weights, the other 8 of the operand are anything, and
+// their sums are not used.
+SM void add_block(Sums& sums, const Fragments& of, int block) {
 #pragma unroll
-  for (int i = 0; i < kGroup; ++i)
+  for (int t = 0; t < (PIECES + 1) / 2; ++t)
 #pragma unroll
-    for (int t = 0; t < (PIECES + 1) / 2; ++t)
+    for (int u = 0; u < ROWS / 8; ++u) {
+      const unsigned *const upper = of.weights[block][2 * t], *const rows = of.rows[block][u];
+      const bool has_lower = 2 * t + 1 < PIECES;
+      const unsigned* const lower = of.weights[block][has_lower ? 2 * t + 1 : 2 * t];
+      multiply(sums[t][u], upper[0], lower[has_lower ? 0 : 1], upper[1], lower[1], rows[0], rows[1]);
+    }
+}
+
+// Adds the products of kGroup blocks, and meanwhile loads the next ones.
+SM void add_and_take(Sums& sums, const Fragments& current, Fragments& next, const Places& places) {
 #pragma unroll
-      for (int u = 0; u < ROWS / 8; ++u)
-        multiply(sums[t][u], of.weights[i][2 * t][0], of.weights[i][2 * t + 1][0], of.weights[i][2 * t][1],
-                 of.weights[i][2 * t + 1][1], of.rows[i][u][0], of.rows[i][u][1]);
+  for (int block = 0; block < kGroup; ++block) {
+    take_block(next, block, places);
+    add_block(sums, current, block);
+  }
 }
 
 // Calls put for the elements of the warp's tile, which begins at column `first`. Lanes exchange sums in `whole`,
@@ -128,8 +140,8 @@ SM void small_m(uint4* memory, const Half* a, int a_pitch, const Weight* b, int 
   // memory: DEPTH slots; the sums of each warp, [WARPS][ROWS][PITCH] floats; and the barriers `full` and `empty` of
   // all slots.
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const unsigned ring = shared_address(memory), full = ring + DEPTH * kSlotBytes + WARPS * ROWS * PITCH * (unsigned)sizeof(float),
-                 empty = full + DEPTH * 8;
+  const unsigned ring = shared_address(memory),
+                 full = ring + DEPTH * kSlotBytes + WARPS * ROWS * PITCH * (unsigned)sizeof(float), empty = full + 8 * DEPTH;
   // The block computes WARPS tiles at a time, whose columns are `apart` from one another. Each such set takes `slots`
   // slots, and all sets together take `count` slots.
   const int own = blockIdx.x * COLUMNS, apart = gridDim.x * COLUMNS, stride = apart * WARPS;
@@ -193,37 +205,34 @@ SM void small_m(uint4* memory, const Half* a, int a_pitch, const Weight* b, int 
   for (int u = 0; u < ROWS / 8; ++u)
     rows[u] = STAGED ? shared_address(a + min(8 * u + group, m - 1) * a_pitch + 4 * quarter)
                      : ring + kWeightBytes + (8 * u + group) * kRowPitch + 8 * quarter;
-  // Loads half `half` of the slot which is in this place of the ring buffer, and is this one of the slots of a tile.
-  const auto take_half = [&](int half, Fragments& to, int place, int number) {
-    unsigned from[ROWS / 8];
+  // Returns the places of a half of the slot which is in this place of the ring buffer, and has this number in its tile.
+  const auto half_at = [&](int half, int place, int number) {
+    Places places = {own_weights + place * kSlotBytes + half * (SLOT / 2 * (unsigned)sizeof(Weight))};
 #pragma unroll
     for (int u = 0; u < ROWS / 8; ++u)
-      from[u] = rows[u] + (STAGED ? number * (SLOT * (int)sizeof(Half)) : place * kSlotBytes) + half * SLOT;
-    take(to, own_weights + place * kSlotBytes + half * (SLOT / 2 * (int)sizeof(Weight)), from);
+      places.rows[u] = rows[u] + (STAGED ? number * (SLOT * (int)sizeof(Half)) : place * kSlotBytes) + half * SLOT;
+    return places;
   };
 
-  Fragments halves[2] = {};  // of a slot; weights beyond PIECES stay zero
-  int place = 0, left = count;
-  unsigned parity = 0;  // of the number of times that the ring buffer has been passed
+  Fragments halves[2];  // of a slot
+  int place = 0, next = 1, left = count;
+  unsigned parity = 0;  // of the number of times that the ring buffer has been passed before slot `next`
   wait_at(full, 0);
-  take_half(0, halves[0], 0, 0);
+#pragma unroll
+  for (int block = 0; block < kGroup; ++block) take_block(halves[0], block, half_at(0, 0, 0));
   for (int first = own; first < n; first += stride) {
     Sums sums = {};
     begin(first + warp * apart);
 #pragma unroll 1
     for (int number = 0; number < slots; ++number) {
-      const bool wraps = place + 1 == DEPTH;
-      const int next = wraps ? 0 : place + 1;
-      parity ^= wraps;
-      const bool is_full = --left == 0 || is_past(full + 8 * next, parity);  // known long before it is needed
-      take_half(1, halves[1], place, number);
-      add_products(sums, halves[0]);
+      const bool is_full = is_past(full + 8 * next, parity);  // known long before it is needed
+      add_and_take(sums, halves[0], halves[1], half_at(1, place, number));
       __syncwarp(~0u);  // all lanes have loaded all of the slot
       if (lane == 0) arrive_at(empty + 8 * place);
-      if (!is_full) wait_at(full + 8 * next, parity);
-      take_half(0, halves[0], next, number + 1 < slots ? number + 1 : 0);
-      add_products(sums, halves[1]);
-      place = next;
+      if (--left > 0 && !is_full) wait_at(full + 8 * next, parity);
+      add_and_take(sums, halves[1], halves[0], half_at(0, next, number + 1 < slots ? number + 1 : 0));
+      place = next++;
+      if (next == DEPTH) next = 0, parity ^= 1;
     }
     put_tile(whole, sums, first + warp * apart, m, n, put);
   }
