@@ -61,18 +61,18 @@ std::vector<SmallM> small_m(DType dtype, DType result_dtype, bool has_bias) {
 }
 
 /// The products of a chain wait for one another, so few columns are divided among more warps. All kernels
-/// have 48 to 80 KiB of weights in flight on a multiprocessor, and two blocks fit it.
+/// have 40 to 70 KiB of weights in flight on a multiprocessor. A block has at most 99 KiB of shared memory,
+/// as much as every GPU since sm_80 gives it.
 std::vector<SmallM> small_m_chains(DType dtype, DType result_dtype) {
   std::vector<SmallM> all;
   for (const int rows : {8, 16}) {
     const bool few = rows == 8;
     all.push_back(
-        {.rows = rows, .weights = 8, .depth = few ? 16 : 12, .columns_below = kTwoTiles, .warps = 2});
+        {.rows = rows, .weights = 8, .depth = few ? 14 : 10, .columns_below = kTwoTiles, .warps = 2});
     all.push_back(
         {.rows = rows, .weights = 8, .depth = few ? 7 : 6, .columns_below = kFiveTiles, .warps = 5});
-    all.push_back(
-        {.rows = rows, .weights = 16, .depth = few ? 5 : 4, .columns_below = kEightTiles, .warps = 4});
-    all.push_back({.rows = rows, .weights = 32, .depth = few ? 5 : 4, .warps = 4});
+    all.push_back({.rows = rows, .weights = 16, .depth = 4, .columns_below = kEightTiles, .warps = 4});
+    all.push_back({.rows = rows, .weights = 32, .depth = few ? 4 : 3, .warps = 4});
   }
   for (SmallM& one : all) one.dtype = dtype, one.result_dtype = result_dtype;
   return all;
