@@ -109,6 +109,8 @@ class PreparedGemm {
   void make_pointers(const std::vector<Call>& matrices);
   int launch(const Call& call, const LtAlgorithm& algorithm, Stream stream, DevicePointer workspace) const;
   std::vector<LtHeuristic> candidates(int wanted) const;
+  /// Returns the library's proposals that need at most `workspace` bytes.
+  std::vector<LtHeuristic> proposals(int wanted, uint64_t workspace) const;
   /// Returns the algorithm that is used without a measurement.
   LtAlgorithm unmeasured() const;
   /// Returns the fastest algorithm. Returns nothing if the results show nothing about the order of their

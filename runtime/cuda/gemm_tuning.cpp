@@ -76,12 +76,21 @@ std::vector<float> as_floats(const std::vector<std::byte>& raw, DType dtype) {
 
 }  // namespace
 
+/// Of those for a GEMM in order that may use a workspace, most have other bits for few rows.
 std::vector<LtHeuristic> PreparedGemm::candidates(int wanted) const {
+  std::vector<LtHeuristic> found = proposals(wanted, kGemmWorkspace);
+  if (problem_.in_order)
+    for (const LtHeuristic& other : proposals(wanted, 0)) found.push_back(other);
+  if (found.empty() && !problem_.in_order)
+    fail_with(Status::internal, "cuBLASLt has no algorithm for {}", problem_.bucket());
+  return found;
+}
+
+std::vector<LtHeuristic> PreparedGemm::proposals(int wanted, uint64_t workspace) const {
   const CublasLt& lt = cublas_lt();
   LtPreferenceTag* made = nullptr;
   check_blas(lt.MatmulPreferenceCreate(&made), "asking for algorithms");
   const LtPreference preference(made);
-  const uint64_t workspace = kGemmWorkspace;
   const auto set = [&](int attribute, const auto& value) {
     check_blas(lt.MatmulPreferenceSetAttribute(made, attribute, &value, sizeof value),
                "asking for algorithms");
@@ -96,8 +105,6 @@ std::vector<LtHeuristic> PreparedGemm::candidates(int wanted) const {
                                              made, wanted, found.data(), &count);
   found.resize(code == 0 ? static_cast<size_t>(count) : 0);
   std::erase_if(found, [](const LtHeuristic& h) { return h.state != 0; });
-  if (found.empty() && !problem_.in_order)
-    fail_with(Status::internal, "cuBLASLt has no algorithm for {}", problem_.bucket());
   return found;
 }
 
