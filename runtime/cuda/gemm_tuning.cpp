@@ -76,7 +76,7 @@ std::vector<float> as_floats(const std::vector<std::byte>& raw, DType dtype) {
 
 }  // namespace
 
-/// Of those for a GEMM in order that may use a workspace, most have other bits for few rows.
+/// For few rows, most algorithms in order that may use a workspace have other bits.
 std::vector<LtHeuristic> PreparedGemm::candidates(int wanted) const {
   std::vector<LtHeuristic> found = proposals(wanted, kGemmWorkspace);
   if (problem_.in_order)
