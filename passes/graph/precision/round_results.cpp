@@ -61,10 +61,11 @@ class Rounder {
   }
 
  private:
-  /// Values that depend on parameters, other than by reductions.
+  /// Values that depend on parameters or on inputs of floats, other than by reductions.
   void find_activations() {
     for (const auto& node : graph_.nodes()) {
-      const bool begins = node->is(Op::parameter) || is_product(*node);
+      const bool begins = node->is(Op::parameter) || is_product(*node) ||
+                          (node->is(Op::input) && is_float(node->result()->dtype()));
       const bool passes = !node->is(Op::reduce) && llvm::any_of(node->operands(), [&](const Value* operand) {
         return activations_.contains(operand);
       });

@@ -10,8 +10,8 @@
 //   - results of products and of composites such as norms and activations;
 //   - results of pointwise ops, if a product or a composite reads them, such as the sum of a residual;
 //   - parameters that a kernel would read from f32 masters, such as biases.
-// It leaves alone statistics of rows, numbers that depend on no parameter, such as tables of positions, and
-// what is computed from the last product, such as the loss.
+// It leaves alone statistics of rows, numbers that depend on neither parameters nor inputs of floats, such as
+// tables of positions, and what is computed from the last product, such as the loss.
 //
 // Runs before decompose and differentiate. Ensures: types of values do not change; the derivative of a
 // rounding rounds the gradient.

@@ -39,6 +39,11 @@ class BodyActivations {
   llvm::DenseMap<const Value*, bool> known_;
 };
 
+/// Returns whether bf16 and f16 represent every number of the type.
+bool is_exact_when_narrow(DType type) {
+  return is_narrow_float(type) || type == DType::i8 || type == DType::u8 || type == DType::boolean;
+}
+
 /// Returns whether the elements of a value in the node's body are those of narrow values, such as the rows of
 /// a parameter.
 bool is_rounded(const Node& node, const Value& value) {
@@ -49,7 +54,7 @@ bool is_rounded(const Node& node, const Value& value) {
       return argument.input == made_by.operand(0) && argument.operand->node()->is(Op::parameter);
     });
   if (is_view(made_by) || made_by.is(Op::gather)) return is_rounded(node, *made_by.operand(0));
-  return made_by.is(Op::convert) && is_narrow_float(made_by.operand(0)->dtype());
+  return made_by.is(Op::convert) && is_exact_when_narrow(made_by.operand(0)->dtype());
 }
 
 /// The value is a table that a gather of the node's body looks into.

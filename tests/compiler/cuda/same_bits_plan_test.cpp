@@ -47,10 +47,17 @@ TEST(SameBitsPlans, ForwardMatmulsOf16BitsAddInOrder) {
   EXPECT_GE(others, 8);
 }
 
-TEST(SameBitsPlans, OtherPrecisionsAndProcessorsHaveNone) {
-  for (const CompileOptions& options : {options_of("sm_90", DType::f32), options_of("cpu", DType::bf16)})
-    for_each_gemm(program_of(options),
-                  [](const GemmStep& gemm, const Step&, size_t, size_t) { EXPECT_FALSE(gemm.in_order); });
+/// Products of the criterion's gradient, which follow the logits chunk by chunk in the forward phase, are
+/// not.
+TEST(SameBitsPlans, GradientsOfChunksDoNotAddInOrder) {
+  CompileOptions options = options_of("sm_90", DType::bf16);
+  options.entries = {"train_step"}, options.chunk_rows = 16;
+  int logits = 0, gradients = 0;
+  for_each_gemm(program_of(options), [&](const GemmStep& gemm, const Step& step, size_t, size_t) {
+    if (step.phase == "forward" && step.sources.at(0) == "lm_head") ++(gemm.in_order ? logits : gradients);
+  });
+  EXPECT_GE(logits, 4);
+  EXPECT_EQ(gradients, 2 * logits);
 }
 
 /// For any sizes: the last one of each step has no condition about alignments.
