@@ -88,8 +88,8 @@ int64_t GpuKernel::vector_width() const {
   if (sums_in_order()) {
     if (accesses.need_order())
       fail(
-          "--same-bits: kernel {} sums rows which it also overwrites, element by element: expected "
-          "--same-bits=off",
+          "--same-bits: kernel {} sums rows which it also overwrites, element by element: leave "
+          "--same-bits out",
           kernel.name);
     return std::min(kRandomNumbers, pow2_ceil(bound_or_large(kernel.axes[shape.inner].extent, symbols)));
   }
