@@ -63,14 +63,14 @@ void check_same_bits(const CompileOptions& options, const Target& target) {
   if (!target.can.mma_sync)
     fail(
         "--same-bits is for GPUs from sm_80 on, and the target is {}, whose matmul library adds in an order "
-        "that "
-        "depends on the number of rows: give --target=native or sm_80 and later, or leave it out",
+        "that depends on the number of rows: give --target=native or sm_80 and later, or leave it out",
         target.str());
   if (options.storage == DType::f32)
     fail(
         "--same-bits needs --precision=bf16 or fp16: the matmuls of f32 are the library's, whose order of "
-        "sums "
-        "depends on the number of rows");
+        "sums depends on the number of rows");
+  if (options.tune)
+    fail("--tune chooses the order of sums of each kernel by measurement: leave it or --same-bits out");
   if (options.attention == AttentionForm::unfused)
     fail("--attention=unfused sums as many keys as an entry may have: leave it or --same-bits out");
   if (options.mesh.ranks() > 1)

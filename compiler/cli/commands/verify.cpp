@@ -46,14 +46,6 @@ std::vector<float> checkpoint_layout(const Segment& segment, std::span<const flo
   return result;
 }
 
-/// Returns the weights of a directory; for a model with an adapter there, both.
-WeightFlags weights_in(const std::filesystem::path& directory) {
-  WeightFlags flags;
-  if (std::filesystem::exists(directory / "adapter_config.json"))
-    flags.adapter.directory = directory.string();
-  return flags;
-}
-
 class Verification {
  public:
   Verification(const VerifyCommand& options, std::filesystem::path directory, const PlanMaker& make)
@@ -415,6 +407,13 @@ void run_verify(const VerifyCommand& options) {
 }
 
 }  // namespace
+
+WeightFlags weights_in(const std::filesystem::path& directory) {
+  WeightFlags flags;
+  if (std::filesystem::exists(directory / "adapter_config.json"))
+    flags.adapter.directory = directory.string();
+  return flags;
+}
 
 Verified verify_directory(const std::filesystem::path& directory, const CompileFlags& flags,
                           const PlanMaker& make) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compiler/cli/shared/compile_flags.h"
+#include "compiler/cli/shared/model.h"
 
 namespace smelt::cli {
 
@@ -18,6 +19,9 @@ struct Verified {
 
 /// Function that replaces the compiler for tests; it may compile a GPU's kernels for the host, for example.
 using PlanMaker = std::function<Plan(const Description&, const CompileOptions&)>;
+
+/// Returns the weights of a directory; for a model with an adapter there, both.
+WeightFlags weights_in(const std::filesystem::path& directory);
 
 /// Computes every recorded quantity of training and generation, such as losses and logits, and compares its
 /// error with the bound for the precision that the flags select. With int8 weights, training is left out.

@@ -21,7 +21,6 @@ using LogProbabilities = Generator::LogProbabilities;
 /// The lengths of the prompts, in tokens: less and more than the sizes of tiles.
 constexpr int64_t kLengths[] = {1, 7, 16, 33, 64, 100, 130};
 constexpr int64_t kNewTokens = 24;
-constexpr int32_t kNoLabel = -100;
 
 /// The numbers of compared values and of those whose bits differ.
 struct Count {
@@ -42,7 +41,7 @@ class BitComparison {
  public:
   BitComparison(const std::filesystem::path& path, const CompileFlags& flags, int threads,
                 const PlanMaker& make)
-      : path_(path), flags_(flags), make_(make) {
+      : path_(path), flags_(flags), make_(make), weights_(weights_in(path)) {
     weights_.threads = threads;
     model_ = open_model(path_, weights_);
     if (!model_.spec()) fail("{}: --same-bits needs a model's description", path_.string());
@@ -56,6 +55,8 @@ class BitComparison {
     writer_.reset();
     if (flags_.values.int8_weights)
       report_.add_note("losses of training", "left out: weights are bytes, which are not trained");
+    else if (model_.spec()->criterion.label_smoothing > 0)
+      report_.add_note("losses of training", "left out: with label smoothing they are no log-probabilities");
     else if (reads_source)
       report_.add_note("losses of training", "left out: labels of an encoder-decoder are also its inputs");
     else
@@ -170,7 +171,8 @@ class BitComparison {
   /// Returns the loss of a run over all texts in which one token has a label.
   float loss_of(Session& trainer, const std::string& entry, const Place& place) const {
     const auto rows = std::ssize(texts_), length = most_tokens();
-    std::vector<int32_t> ids(static_cast<size_t>(rows * length)), labels(ids.size(), kNoLabel);
+    const auto no_label = static_cast<int32_t>(model_.spec()->criterion.ignore_index);
+    std::vector<int32_t> ids(static_cast<size_t>(rows * length)), labels(ids.size(), no_label);
     for (size_t i = 0; i < texts_.size(); ++i)
       std::ranges::copy(joined(prompts_[i], texts_[i]), ids.begin() + static_cast<int64_t>(i) * length);
     const size_t at = place.text * static_cast<size_t>(length) + prompts_[place.text].size() + place.token;

@@ -140,6 +140,7 @@ TEST_F(Errors, SameBitsOfOtherTargetsAndTypes) {
   const std::string gpu = "compile $GOLDEN --same-bits --target=sm_90 -o x.plan ";
   expect_error(smelt(gpu), "--same-bits needs --precision=bf16 or fp16");
   expect_error(smelt(gpu + "--precision=bf16 --attention=unfused"), "leave it or --same-bits out");
+  expect_error(smelt(gpu + "--precision=bf16 --tune"), "--tune chooses the order of sums");
   expect_error(smelt(gpu + "--precision=bf16 --mesh data=2"), "--same-bits is for one rank");
   expect_error(smelt("verify $GOLDEN --same-bits --precision=bf16"), "the target is cpu");
 }
