@@ -9,6 +9,7 @@
 #include "ir/text/text.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/base/error.h"
+#include "runtime/engine/weights/gguf/gguf_model.h"
 #include "runtime/plan/adapter_interface.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/system/file.h"
@@ -29,6 +30,14 @@ Description from_hugging_face(const std::filesystem::path& path) {
     }
   return {Description::Kind::directory, path, std::move(model.spec), std::move(model.config),
           std::move(model.generation),  {}};
+}
+
+Description from_gguf(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  const std::string name = path.string();
+  Json config = gguf_config(parse_gguf(file.bytes(), name), name);
+  TransformerSpec spec = spec_from_config(config, name);
+  return {Description::Kind::directory, path, std::move(spec), std::move(config), Json::object(), {}};
 }
 
 Description from_json(const std::filesystem::path& path) {
@@ -85,13 +94,14 @@ Description read_description(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path)) return from_directory(path);
   if (extension == ".json") return from_json(path);
   if (extension == ".ir" || extension == ".smelt") return from_text(path);
+  if (is_gguf_file(path)) return from_gguf(path);
   if (is_plan_file(path))
     fail(
         "{}: a compiled plan; expected what it was compiled from (smelt report {} -o FILE.html shows a plan)",
         path.string(), path.string());
   fail(
       "{}: not a model description; expected a directory with a config.json, a spec.json or a model.ir, a "
-      "spec (.json) or a graph (.ir)",
+      "spec (.json), a graph (.ir) or a GGUF file",
       path.string());
 }
 
@@ -115,6 +125,7 @@ std::string Description::content() const {
 }
 
 std::optional<std::filesystem::path> Description::weights() const {
+  if (is_gguf_file(path)) return path;
   if (kind == Kind::directory) return find_weights(path);
   const bool saved = path.filename() == kSpecFile || path.filename() == kGraphFile;
   return saved ? find_weights(path.parent_path()) : std::nullopt;

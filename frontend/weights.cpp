@@ -52,7 +52,7 @@ bool is_base_layer(std::string_view name) {
 
 bool have_same_values(const TensorView& a, const TensorView& b) {
   if (a.shape != b.shape || !is_float(a.dtype) || !is_float(b.dtype)) return false;
-  if (a.dtype == b.dtype) return std::ranges::equal(a.bytes, b.bytes);
+  if (a.dtype == b.dtype) return have_equal_elements(a, b);
   return read_floats(a) == read_floats(b);
 }
 
@@ -125,7 +125,7 @@ void untie_stored_head(TransformerSpec& spec, const Checkpoint& weights) {
   };
   const TensorView *table = stored("embedding.tokens"), *head = stored(masked ? "mlm.decoder" : "head");
   if (!table || !head || table->shape != head->shape) return;
-  spec.head.tied = table->dtype == head->dtype && std::ranges::equal(table->bytes, head->bytes);
+  spec.head.tied = have_equal_elements(*table, *head);
 }
 
 bool repeats_base(const TensorView& tensor, const Checkpoint& weights) {

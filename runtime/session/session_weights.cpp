@@ -48,7 +48,7 @@ void transpose(std::span<const float> from, std::span<float> to, int64_t rows, i
 /// A tensor's own memory, where that can be read as floats.
 std::optional<std::span<const float>> floats_in_place(const TensorView& tensor) {
   const bool aligned = reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(float) == 0;
-  if (tensor.dtype != DType::f32 || !aligned) return std::nullopt;
+  if (tensor.dtype != DType::f32 || tensor.source || !aligned) return std::nullopt;
   return std::span(reinterpret_cast<const float*>(tensor.bytes.data()),
                    static_cast<size_t>(tensor.elements()));
 }

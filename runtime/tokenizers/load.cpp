@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "runtime/base/error.h"
+#include "runtime/engine/weights/gguf/gguf_file.h"
 #include "runtime/system/file.h"
+#include "runtime/tokenizers/gguf_tokenizer.h"
 #include "runtime/tokenizers/json/readers.h"
 #include "runtime/tokenizers/sentencepiece/spm_parts.h"
 #include "runtime/tokenizers/tokenizer.h"
@@ -43,12 +45,18 @@ bool puts_space_before(const Tokenizer& tokenizer) {
   return !ids.empty() && tokenizer.id_to_token(ids[0]).value_or("").starts_with("\u0120");
 }
 
+Tokenizer load_gguf(const fs::path& path) {
+  const Json json = gguf_tokenizer_json(read_gguf_metadata(path), path.string());
+  return Tokenizer(std::make_shared<TokenizerParts>(read_tokenizer_object(json, path.string())));
+}
+
 bool is_spm(const fs::path& path) { return path.extension() == ".spm" || path.extension() == ".model"; }
 
 }  // namespace
 
 Tokenizer Tokenizer::load(const fs::path& path) {
   if (fs::is_directory(path)) return load_directory(path);
+  if (is_gguf_file(path)) return load_gguf(path);
   if (is_spm(path))
     return Tokenizer(std::make_shared<TokenizerParts>(t5_parts(read_spm(path), path.string())));
   Tokenizer tokenizer = from_json(read_text_file(path), path.string());
@@ -75,6 +83,10 @@ Tokenizer Tokenizer::from_json(std::string_view text, std::string_view name) {
 }
 
 std::vector<fs::path> Tokenizer::files_in(const fs::path& directory) {
+  if (is_gguf_file(directory)) {
+    const bool has = has_gguf_tokenizer(read_gguf_metadata(directory));
+    return has ? std::vector{directory} : std::vector<fs::path>();
+  }
   const std::vector<const char*> kinds[] = {{kJson}, {kSource, kTarget, kVocabulary}, {kT5}};
   std::vector<fs::path> files;
   for (const auto& names : kinds) {

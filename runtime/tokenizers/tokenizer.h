@@ -29,14 +29,15 @@ struct EncodeOptions {
 /// their tables.
 class Tokenizer {
  public:
-  /// Loads a tokenizer from a directory, or from a file tokenizer.json or spiece.model. The directory has one
-  /// of these: tokenizer.json; spiece.model (T5); or source.spm, target.spm and vocab.json (Marian). Throws
-  /// Error (io, invalid_file). The error names everything in a tokenizer.json that is not supported.
+  /// Loads a tokenizer from a directory, from a file tokenizer.json or spiece.model, or from the metadata of
+  /// a GGUF file. The directory has one of these: tokenizer.json; spiece.model (T5); or source.spm,
+  /// target.spm and vocab.json (Marian). Throws Error (io, invalid_file). The error names everything in a
+  /// tokenizer.json that is not supported.
   static Tokenizer load(const std::filesystem::path& path);
   /// Creates a tokenizer from the text of a tokenizer.json; `name` is used in messages.
   static Tokenizer from_json(std::string_view text, std::string_view name);
   /// Returns the files that load(directory) reads, without the settings files (tokenizer_config.h); none if
-  /// the directory has no tokenizer.
+  /// the directory, or the GGUF file, has no tokenizer.
   static std::vector<std::filesystem::path> files_in(const std::filesystem::path& directory);
 
   /// `target`: parts for text in the target language of Marian, else null.

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "runtime/base/error.h"
+#include "runtime/engine/weights/gguf/gguf_file.h"
 #include "runtime/system/file.h"
 #include "runtime/system/json_text.h"
+#include "runtime/tokenizers/gguf_tokenizer.h"
 
 namespace smelt::cli {
 namespace {
@@ -35,8 +37,7 @@ void add_files(const fs::path& directory, Sources& sources) {
 }
 
 /// A field chat_template: a text, or a list of {"name": ..., "template": ...}.
-void add_field(const fs::path& file, Sources& sources) {
-  const Json all = object_in(file);
+void add_field(const fs::path& file, const Json& all, Sources& sources) {
   const auto field = all.find("chat_template");
   if (field == all.end() || field->is_null()) return;
   if (field->is_string()) {
@@ -59,22 +60,24 @@ Sources sources_in(const fs::path& directory) {
   Sources sources;
   add_files(directory, sources);
   for (const char* file : {"chat_template.json", "tokenizer_config.json"})
-    if (sources.empty()) add_field(directory / file, sources);
+    if (sources.empty()) add_field(directory / file, object_in(directory / file), sources);
   return sources;
 }
 
-/// Texts of bos_token and the like, which templates read as variables.
+/// Adds the texts of bos_token and the like, which templates read as variables.
+void add_special_tokens(const Json& all, Ordered& tokens) {
+  for (const auto& [name, value] : all.items()) {
+    if (!name.ends_with("_token")) continue;
+    if (value.is_string()) tokens[name] = value.get<std::string>();
+    if (value.is_object() && value.contains("content") && value["content"].is_string())
+      tokens[name] = value["content"].get<std::string>();
+  }
+}
+
 Ordered special_tokens_in(const fs::path& directory) {
   Ordered tokens = Ordered::object();
-  for (const char* file : {"special_tokens_map.json", "tokenizer_config.json"}) {
-    const Json all = object_in(directory / file);
-    for (const auto& [name, value] : all.items()) {
-      if (!name.ends_with("_token")) continue;
-      if (value.is_string()) tokens[name] = value.get<std::string>();
-      if (value.is_object() && value.contains("content") && value["content"].is_string())
-        tokens[name] = value["content"].get<std::string>();
-    }
-  }
+  for (const char* file : {"special_tokens_map.json", "tokenizer_config.json"})
+    add_special_tokens(object_in(directory / file), tokens);
   return tokens;
 }
 
@@ -143,14 +146,24 @@ void refuse_own_names(const Ordered& variables) {
 }  // namespace
 
 std::optional<ChatText> ChatText::load(const fs::path& directory) {
-  if (!fs::is_directory(directory)) return std::nullopt;
-  const Sources sources = sources_in(directory);
+  if (is_gguf_file(directory)) {
+    const Json settings = gguf_tokenizer_config(read_gguf_metadata(directory));
+    Sources sources;
+    Ordered tokens = Ordered::object();
+    add_field(directory, settings, sources), add_special_tokens(settings, tokens);
+    return of(sources, std::move(tokens));
+  }
+  return fs::is_directory(directory) ? of(sources_in(directory), special_tokens_in(directory)) : std::nullopt;
+}
+
+std::optional<ChatText> ChatText::of(const std::map<std::string, std::string>& sources,
+                                     nlohmann::ordered_json special_tokens) {
   if (sources.empty()) return std::nullopt;
   ChatText text;
   for (const auto& [name, source] : sources)
     text.templates_.emplace(
         name, Named{source, templates::ChatTemplate::parse(source, "chat template '" + name + "'")});
-  text.special_tokens_ = special_tokens_in(directory);
+  text.special_tokens_ = std::move(special_tokens);
   return text;
 }
 

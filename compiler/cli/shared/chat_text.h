@@ -25,10 +25,11 @@ struct Chat {
 
 class ChatText {
  public:
-  /// Reads the templates and the special tokens of a model directory. Templates are in chat_template.jinja
-  /// and in the directory additional_chat_templates. If neither exists, they are in chat_template.json, or
-  /// else in the field chat_template of tokenizer_config.json. Returns nothing if there is no template.
-  /// Throws Error (invalid_file) for a damaged file and for a template that is not valid.
+  /// Reads the templates and the special tokens of a model directory, or of a GGUF file. Templates are in
+  /// chat_template.jinja and in the directory additional_chat_templates. If neither exists, they are in
+  /// chat_template.json, or else in the field chat_template of tokenizer_config.json. Returns nothing if
+  /// there is no template. Throws Error (invalid_file) for a damaged file and for a template that is not
+  /// valid.
   static std::optional<ChatText> load(const std::filesystem::path& directory);
 
   /// Returns the prompt. The template has already written the special tokens into it, so the tokenizer must
@@ -45,6 +46,9 @@ class ChatText {
   };
   using Templates = std::map<std::string, Named>;  // the key is the template's name
 
+  /// Returns nothing if there are no sources, which are by name.
+  static std::optional<ChatText> of(const std::map<std::string, std::string>& sources,
+                                    nlohmann::ordered_json special_tokens);
   /// Returns templates_.end() if there is no such template.
   Templates::const_iterator template_for(bool has_tools) const;
 

@@ -8,6 +8,7 @@
 #include "frontend/tensor_parallel.h"
 #include "runtime/base/error.h"
 #include "runtime/cuda/driver.h"
+#include "runtime/engine/weights/row_source.h"
 #include "runtime/engine/weights/safetensors.h"
 #include "runtime/plan/device_kind.h"
 #include "runtime/plan/plan_file.h"
@@ -56,10 +57,11 @@ std::string fingerprint(const Checkpoint& weights) {
   Checksum sum;
   for (const TensorView& tensor : weights.tensors()) {
     const std::string about = fmt::format("{} {}", tensor.name, describe(tensor));
-    const size_t bytes = std::min(kMostBytes, tensor.bytes.size());
+    const auto stored = tensor.source ? tensor.source->stored() : tensor.bytes;
+    const size_t bytes = std::min(kMostBytes, stored.size());
     sum.add(std::as_bytes(std::span(about)));
-    for (const auto& part : {tensor.bytes.first(bytes), tensor.bytes.last(bytes),
-                             tensor.bytes.subspan((tensor.bytes.size() - bytes) / 2, bytes)})
+    for (const auto& part :
+         {stored.first(bytes), stored.last(bytes), stored.subspan((stored.size() - bytes) / 2, bytes)})
       sum.add(part);
   }
   return sum.hex();

@@ -13,11 +13,13 @@
 #include "frontend/weights.h"
 #include "runtime/base/error.h"
 #include "runtime/engine/training/export.h"
+#include "runtime/engine/weights/gguf/gguf_file.h"
 #include "runtime/plan/decode_contract.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_model.h"
 #include "runtime/plan/state_parts.h"
 #include "runtime/system/file.h"
+#include "runtime/tokenizers/gguf_tokenizer.h"
 #include "runtime/tokenizers/tokenizer.h"
 
 namespace smelt::cli {
@@ -81,7 +83,16 @@ constexpr const char* kTextFiles[] = {"tokenizer.json",
                                       "processor_config.json"};
 constexpr const char* kMoreTemplates = "additional_chat_templates";
 
+/// Writes the tokenizer in a GGUF file as that of a directory.
+void write_gguf_tokenizer(const fs::path& from, const fs::path& to) {
+  const Json metadata = read_gguf_metadata(from);
+  if (!has_gguf_tokenizer(metadata)) return;
+  write_file(to / "tokenizer.json", gguf_tokenizer_json(metadata, from.string()).dump(2) + "\n");
+  write_file(to / "tokenizer_config.json", gguf_tokenizer_config(metadata).dump(2) + "\n");
+}
+
 void copy_text_files(const fs::path& from, const fs::path& to) {
+  if (is_gguf_file(from)) return write_gguf_tokenizer(from, to);
   for (const char* name : kTextFiles)
     if (fs::is_regular_file(from / name)) write_file(to / name, read_text_file(from / name));
   if (!fs::is_directory(from / kMoreTemplates)) return;

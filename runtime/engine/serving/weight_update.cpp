@@ -23,9 +23,7 @@ void require_different_names(const Checkpoint& weights) {
 bool repeats_used(const TensorView& tensor, const Checkpoint& weights,
                   const std::vector<std::string>& unused) {
   return std::ranges::any_of(weights.tensors(), [&](const TensorView& other) {
-    return other.dtype == tensor.dtype && other.shape == tensor.shape &&
-           std::ranges::find(unused, other.name) == unused.end() &&
-           std::ranges::equal(other.bytes, tensor.bytes);
+    return std::ranges::find(unused, other.name) == unused.end() && have_equal_elements(other, tensor);
   });
 }
 

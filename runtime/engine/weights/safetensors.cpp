@@ -1,16 +1,14 @@
-// Types, conversion to floats, and the writer.
+// Types and the writer.
 #include "runtime/engine/weights/safetensors.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "runtime/base/error.h"
-#include "runtime/base/half.h"
 #include "runtime/engine/weights/safetensors_types.h"
 
 namespace smelt {
@@ -29,15 +27,6 @@ constexpr std::array<std::pair<DType, std::string_view>, 10> kTypes = {{
     {DType::boolean, "BOOL"},
 }};
 
-template <typename Stored, typename Widen>
-void widen(std::span<const std::byte> bytes, std::span<float> out, Widen to_float) {
-  for (size_t i = 0; i < out.size(); ++i) {
-    Stored stored;
-    std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof(Stored));
-    out[i] = to_float(stored);
-  }
-}
-
 uint64_t expected_bytes(const TensorView& tensor) {
   uint64_t bytes = static_cast<uint64_t>(size_of(tensor.dtype));
   for (const int64_t extent : tensor.shape)
@@ -51,6 +40,7 @@ void check_for_writing(std::span<const TensorView> tensors) {
   for (const TensorView& tensor : tensors) {
     if (tensor.name == "__metadata__" || !names.insert(tensor.name).second)
       fail("tensor '{}': expected a name of its own", tensor.name);
+    if (tensor.source) fail("tensor '{}' is packed: expected its floats", tensor.name);
     if (expected_bytes(tensor) != tensor.bytes.size())
       fail("tensor '{}' has {} bytes: expected {} for {}", tensor.name, tensor.bytes.size(),
            expected_bytes(tensor), describe(tensor));
@@ -94,35 +84,6 @@ std::string safetensors_dtype_names() {
   std::vector<std::string_view> names;
   for (const auto& row : kTypes) names.push_back(row.second);
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string describe(const TensorView& tensor) {
-  return fmt::format("{} [{}]", safetensors_name(tensor.dtype), fmt::join(tensor.shape, ","));
-}
-
-void read_floats(const TensorView& tensor, std::span<float> out) {
-  if (static_cast<int64_t>(out.size()) != tensor.elements())
-    fail("tensor '{}' has {} elements: expected {}", tensor.name, tensor.elements(), out.size());
-  switch (tensor.dtype) {
-    case DType::f32:
-      if (!out.empty()) std::memcpy(out.data(), tensor.bytes.data(), tensor.bytes.size());
-      return;
-    case DType::f16:
-      return widen<uint16_t>(tensor.bytes, out, from_f16);
-    case DType::bf16:
-      return widen<uint16_t>(tensor.bytes, out, from_bf16);
-    case DType::f64:
-      return widen<double>(tensor.bytes, out, [](double x) { return static_cast<float>(x); });
-    default:
-      fail_with(Status::invalid_file, "tensor '{}' is {}: expected F32, F16, BF16 or F64", tensor.name,
-                describe(tensor));
-  }
-}
-
-std::vector<float> read_floats(const TensorView& tensor) {
-  std::vector<float> values(static_cast<size_t>(tensor.elements()));
-  read_floats(tensor, values);
-  return values;
 }
 
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,

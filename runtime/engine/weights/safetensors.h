@@ -11,25 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/base/dtype.h"
 #include "runtime/base/tensor.h"
+#include "runtime/engine/weights/tensor_view.h"
 #include "runtime/system/file.h"
 
 namespace smelt {
-
-/// One tensor, dense and row-major. `bytes` may have any alignment, and is owned by a mapped file or by the
-/// caller.
-struct TensorView {
-  std::string name;
-  DType dtype = DType::f32;
-  std::vector<int64_t> shape;
-  std::span<const std::byte> bytes;
-
-  int64_t elements() const { return static_cast<int64_t>(bytes.size()) / size_of(dtype); }
-};
-
-/// Returns the type and shape in the spelling of the files, such as "F32 [768,2304]".
-std::string describe(const TensorView& tensor);
 
 /// The contents of one file. Views point into `file`.
 struct SafetensorsContents {
@@ -41,16 +27,12 @@ struct SafetensorsContents {
 /// (invalid_file) if the file breaks a rule of the format.
 SafetensorsContents parse_safetensors(std::span<const std::byte> file, std::string_view file_name);
 
-/// Converts the elements of an F32, F16, BF16 or F64 tensor to floats. Throws Error if the tensor has another
-/// type, or if `out` does not have exactly its number of elements.
-void read_floats(const TensorView& tensor, std::span<float> out);
-std::vector<float> read_floats(const TensorView& tensor);
-
 /// All tensors of a model. A checkpoint owns the bytes of its tensors, unless view() has made it.
 class Checkpoint {
  public:
-  /// Opens a safetensors file, an index (*.index.json) and its shards, or a directory that has
-  /// model.safetensors or model.safetensors.index.json. Throws Error if a file is missing or invalid.
+  /// Opens a GGUF file, whose tensors get the names of transformers; a safetensors file; an index
+  /// (*.index.json) and its shards, or a directory that has model.safetensors or
+  /// model.safetensors.index.json. Throws Error if a file is missing or invalid.
   static Checkpoint open(const std::filesystem::path& directory_or_file);
   /// Returns a checkpoint of tensors in memory. `path` is the result of path().
   static Checkpoint of(std::vector<HostTensor> tensors, std::filesystem::path path);
@@ -76,6 +58,7 @@ class Checkpoint {
  private:
   void open_index(const std::filesystem::path& index);
   void add_file(const std::filesystem::path& path);
+  void add_gguf(const std::filesystem::path& path);
   void sort();
 
   std::filesystem::path path_;

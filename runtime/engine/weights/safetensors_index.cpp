@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/engine/weights/gguf/gguf_model.h"
 #include "runtime/engine/weights/safetensors.h"
 #include "runtime/system/json_sax.h"
 
@@ -147,9 +148,15 @@ Checkpoint Checkpoint::joined(std::vector<std::shared_ptr<const Checkpoint>> par
 
 void Checkpoint::add_file(const fs::path& path) {
   files_.emplace_back(path);
+  if (is_gguf(files_.back().bytes())) return add_gguf(path);
   SafetensorsContents contents = parse_safetensors(files_.back().bytes(), path.string());
   std::move(contents.tensors.begin(), contents.tensors.end(), std::back_inserter(tensors_));
   metadata_.merge(contents.metadata);
+}
+
+void Checkpoint::add_gguf(const fs::path& path) {
+  const GgufContents contents = parse_gguf(files_.back().bytes(), path.string());
+  std::ranges::move(gguf_model_tensors(contents, path.string()), std::back_inserter(tensors_));
 }
 
 void Checkpoint::open_index(const fs::path& path) {

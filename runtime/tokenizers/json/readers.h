@@ -23,6 +23,8 @@ std::unique_ptr<Pattern> read_pattern(PartReader& part);
 /// Reads the text of a tokenizer.json. Throws Error (invalid_file) with all problems. `file` is the name of
 /// the file in messages.
 TokenizerParts read_tokenizer_json(std::string_view text, std::string_view file);
+/// Does the same for the parsed text.
+TokenizerParts read_tokenizer_object(const Json& json, std::string_view file);
 
 /// Reads the elements of the list `name` with read(element, place, problems). Elements for which `read`
 /// returns null are left out of the result.

@@ -111,7 +111,10 @@ void read_parts(const Json& json, Problems& problems, TokenizerParts& parts) {
 }  // namespace
 
 TokenizerParts read_tokenizer_json(std::string_view text, std::string_view file) {
-  const Json json = parse_json(text, file);
+  return read_tokenizer_object(parse_json(text, file), file);
+}
+
+TokenizerParts read_tokenizer_object(const Json& json, std::string_view file) {
   TokenizerParts parts;
   Problems problems;
   read_parts(json, problems, parts);
