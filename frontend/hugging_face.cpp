@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/base/error.h"
+#include "runtime/engine/weights/packed/quantization.h"
 
 namespace smelt {
 namespace {
@@ -24,6 +25,7 @@ class ConfigReader {
     for (const FieldRow& row : family_.fields) read_field(row, fields);
     check_fixed(family_.fixed, fields);
     check_fixed(kMathsFields, fields);
+    check_quantization();
     TransformerSpec spec;
     std::vector<SpecProblem> found;
     read_spec(fields, spec, found);
@@ -140,6 +142,14 @@ class ConfigReader {
                "{} {}; expected {}{}", shown(*value, row), row.reason, row.value,
                other ? fmt::format(" or {}, the value of {}", brief(*other), called(row.same_as)) : "")});
     }
+  }
+
+  /// Quantised weights are floats when they are read, so that the spec does not depend on them.
+  void check_quantization() {
+    const Json* quantization = find_path(config_, "quantization_config");
+    if (!is_said(quantization) || quantization->empty()) return;
+    for (std::string& problem : quantization_problems(*quantization))
+      problems.push_back({"quantization_config", std::move(problem)});
   }
 
   bool counts(const FixedRow& row) const {
@@ -276,6 +286,7 @@ ModelDirectory read_model_directory(const std::filesystem::path& directory) {
     fail_with(Status::io, "{}: not a directory; expected one with a config.json", directory.string());
   model.config = read_json_file(directory / "config.json");
   model.spec = spec_from_config(model.config, (directory / "config.json").string());
+  model.config.erase("quantization_config");  // weights that are written are floats
   model.generation = read_generation_file(directory);
   return model;
 }

@@ -14,7 +14,7 @@ namespace smelt {
 struct ModelDirectory {
   std::filesystem::path path;
   TransformerSpec spec;
-  Json config;      // config.json, unchanged
+  Json config;      // config.json without its quantization_config
   Json generation;  // generation_config.json; an empty object: there is none
 };
 

@@ -124,7 +124,6 @@ const std::vector<FixedRow> kMathsFields = {
     {"logits_scaling", "1"},
     {"final_logit_softcapping", "null"},
     {"pretraining_tp", "1"},
-    {.config = "quantization_config", .value = "null", .reason = kQuantised, .shown = "quant_method"},
     {.config = "compression_config", .value = "null", .reason = kQuantised, .shown = "quant_method"},
     {"auto_map", "null"},
 };

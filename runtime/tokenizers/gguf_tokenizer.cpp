@@ -47,7 +47,10 @@ class GgufTokenizer {
  public:
   GgufTokenizer(const Json& metadata, std::string_view file) : metadata_(metadata), file_(file) {
     tokens_ = strings("tokens");
-    for (const double type : numbers("token_type")) types_.push_back(static_cast<int64_t>(type));
+    for (const double type : numbers("token_type")) {
+      if (!(type >= 0 && type < 100)) refuse(fmt::format("token_type has {}: expected one of 1 to 6", type));
+      types_.push_back(static_cast<int64_t>(type));
+    }
     if (!types_.empty() && types_.size() != tokens_.size()) refuse_sizes("token_type", types_.size());
     types_.resize(tokens_.size(), GgufToken::normal);
     for (size_t id = 0; id < tokens_.size(); ++id) ids_.emplace(tokens_[id], id);

@@ -55,11 +55,12 @@ TEST(HuggingFace, AFieldMayRepeatAnother) {
             {"word_embed_proj_dim: 40 changes the maths", "expected null or 48, the value of n_embd"});
 }
 
-TEST(HuggingFace, QuantisedWeightsAreCalledSo) {
-  const Json quantised = {{"quant_method", "gptq"}, {"bits", 4}};
+TEST(HuggingFace, QuantisedWeightsOfAnotherKindAreCalledSo) {
+  const Json quantised = {{"quant_method", "hqq"}, {"bits", 4}};
   expect_in(
       message_of([&] { with({{"quantization_config", quantised}}); }),
-      {"quantization_config: quant_method \"gptq\" says that the weights are quantised", "dequantize()"});
+      {"quantization_config: quant_method \"hqq\" says that the weights are quantised", "dequantize()"});
+  EXPECT_EQ(with({{"quantization_config", {{"quant_method", "gptq"}, {"bits", 4}}}}), with({}));
 }
 
 TEST(HuggingFace, AFieldMayCountOnlyWithAnother) {

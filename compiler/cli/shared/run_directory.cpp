@@ -20,7 +20,11 @@ bool is_run_directory(const fs::path& path) {
   return fs::exists(path / "train.json") && fs::is_directory(path / "model");
 }
 
-Weights opened(const fs::path& path) { return {std::make_shared<const Checkpoint>(open_weights(path))}; }
+Weights opened(const fs::path& path) {
+  auto tensors = std::make_shared<const Checkpoint>(open_weights(path));
+  std::string note = tensors->warning().empty() ? "" : fmt::format("warning: {}", tensors->warning());
+  return {std::move(tensors), std::move(note)};
+}
 
 /// Returns the number of updates before weights were saved; weights without that number are not from a run
 /// that continued.

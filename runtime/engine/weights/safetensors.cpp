@@ -83,6 +83,7 @@ std::string_view safetensors_name(DType dtype) {
 std::string safetensors_dtype_names() {
   std::vector<std::string_view> names;
   for (const auto& row : kTypes) names.push_back(row.second);
+  names.push_back(kFloat8Name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

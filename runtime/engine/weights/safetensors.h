@@ -51,6 +51,8 @@ class Checkpoint {
   const TensorView& at(std::string_view name) const;
   std::vector<std::string> names() const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  /// Returns a message for the user about what of the weights is not used as the model says; empty: nothing.
+  const std::string& warning() const { return warning_; }
   /// Returns the path of the file or index that was opened; for joined(), the parts' paths with " + " between
   /// them.
   const std::filesystem::path& path() const { return path_; }
@@ -59,6 +61,7 @@ class Checkpoint {
   void open_index(const std::filesystem::path& index);
   void add_file(const std::filesystem::path& path);
   void add_gguf(const std::filesystem::path& path);
+  void unpack();
   void sort();
 
   std::filesystem::path path_;
@@ -67,6 +70,7 @@ class Checkpoint {
   std::vector<std::shared_ptr<const Checkpoint>> parts_;
   std::vector<TensorView> tensors_;
   std::map<std::string, std::string> metadata_;
+  std::string warning_;
 };
 
 /// Writes a file, which replaces `path` as a whole or not at all. Tensors of wider types are written first,

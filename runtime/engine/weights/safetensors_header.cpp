@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "runtime/engine/weights/packed/scaled_rows.h"
 #include "runtime/engine/weights/safetensors.h"
 #include "runtime/engine/weights/safetensors_types.h"
 #include "runtime/system/file_kind.h"
@@ -198,7 +199,8 @@ Placed place(const Declared& declared, std::span<const std::byte> data, std::str
   const auto refuse = [&](const std::string& what) {
     fail_with(Status::invalid_file, "'{}': tensor '{}': {}", file, declared.name, what);
   };
-  const auto dtype = safetensors_dtype(*declared.dtype);
+  const bool is_float8 = *declared.dtype == kFloat8Name;
+  const auto dtype = is_float8 ? DType::u8 : safetensors_dtype(*declared.dtype);
   if (!dtype) refuse(fmt::format("dtype {}: expected one of {}", *declared.dtype, safetensors_dtype_names()));
   Placed placed{{declared.name, *dtype, {}, {}}, (*declared.offsets)[0], (*declared.offsets)[1]};
   uint64_t bytes = static_cast<uint64_t>(size_of(*dtype));
@@ -216,6 +218,7 @@ Placed place(const Declared& declared, std::span<const std::byte> data, std::str
     refuse(fmt::format("{} holds {} bytes: expected {} for {}", range, placed.end - placed.begin, bytes,
                        describe(placed.view)));
   placed.view.bytes = data.subspan(placed.begin, bytes);
+  if (is_float8) placed.view = float8_tensor(declared.name, placed.view.shape, placed.view.bytes);
   return placed;
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "runtime/engine/weights/gguf/gguf_model.h"
+#include "runtime/engine/weights/packed/quantization.h"
 #include "runtime/engine/weights/safetensors.h"
 #include "runtime/system/json_sax.h"
 
@@ -110,8 +111,21 @@ Checkpoint Checkpoint::open(const fs::path& directory_or_file) {
     checkpoint.open_index(checkpoint.path_);
   else
     checkpoint.add_file(checkpoint.path_);
+  checkpoint.unpack();
   checkpoint.sort();
   return checkpoint;
+}
+
+/// A model's weights are stored as the config.json next to them says.
+void Checkpoint::unpack() {
+  std::error_code ignored;
+  const std::string name = path_.filename().string();
+  const fs::path file = path_.parent_path() / "config.json";
+  if ((name != kSingle && name != kIndex) || !fs::exists(file, ignored)) return;
+  const Json config = read_json_file(file);
+  if (!config.is_object() || config.value("quantization_config", Json(nullptr)).is_null()) return;
+  UnpackedTensors unpacked = unpack_quantized(std::move(tensors_), config, path_.string());
+  tensors_ = std::move(unpacked.tensors), warning_ = std::move(unpacked.warning);
 }
 
 Checkpoint Checkpoint::of(std::vector<HostTensor> tensors, fs::path path) {

@@ -9,6 +9,9 @@
 
 namespace smelt {
 
+/// Name of floats of 8 bits, which are no DType: their tensors have a source (row_source.h).
+inline constexpr std::string_view kFloat8Name = "F8_E4M3";
+
 /// Returns the type for a name such as "BF16"; nothing if Smelt does not support the type.
 std::optional<DType> safetensors_dtype(std::string_view name);
 std::string_view safetensors_name(DType dtype);

@@ -59,6 +59,7 @@ int64_t TensorView::elements() const {
 }
 
 int64_t row_elements(std::span<const int64_t> shape) {
+  if (std::ranges::find(shape, 0) != shape.end()) return 0;  // the others may be any
   const auto inner = shape.size() > 1 ? shape.subspan(1) : shape;
   return std::accumulate(inner.begin(), inner.end(), int64_t{1}, std::multiplies<>());
 }

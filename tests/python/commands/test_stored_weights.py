@@ -82,11 +82,3 @@ def test_slow_but_exact(smelt, saved):
         found, _, err = smelt("generate", directory, "--ids", "5 6", "--max-new-tokens", 2)
         assert found == status, err
         assert status == 0 or "slow_but_exact" in err
-
-
-@pytest.mark.parametrize("method", ["gptq", "awq", "bitsandbytes", "fp8"])
-def test_quantised_weights_are_called_so(smelt, saved, method):
-    directory, _ = saved(tf.LlamaForCausalLM, tf.LlamaConfig(**LLAMA))
-    edit_json(directory / "config.json", quantization_config=dict(quant_method=method, bits=4))
-    err = smelt.refused("generate", directory, "--ids", "5 6")
-    assert f'quant_method "{method}" says that the weights are quantised' in err
