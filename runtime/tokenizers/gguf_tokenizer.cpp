@@ -139,12 +139,12 @@ class GgufTokenizer {
     const auto bos = special("bos"), eos = special("eos");
     Json single = Json::array(), second = Json::array(), specials = Json::object();
     const auto add = [&](Json& to, size_t id) {
-      to.push_back({{"SpecialToken", {{"id", tokens_[id]}, {"type_id", 0}}}});
+      to.push_back({{"SpecialToken", {{"id", tokens_[id]}, {"type_id", 0U}}}});
       specials[tokens_[id]] = {{"id", tokens_[id]}, {"ids", {id}}, {"tokens", {tokens_[id]}}};
     };
     const auto surround = [&](Json& to, const char* sequence) {
       if (bos && flag("add_bos_token", adds_bos)) add(to, *bos);
-      to.push_back({{"Sequence", {{"id", sequence}, {"type_id", 0}}}});
+      to.push_back({{"Sequence", {{"id", sequence}, {"type_id", 0U}}}});
       if (eos && flag("add_eos_token", false)) add(to, *eos);
     };
     surround(single, "A"), surround(second, "B");
@@ -197,7 +197,7 @@ class GgufTokenizer {
     decoders.push_back({{"type", "Replace"}, {"pattern", {{"String", kSpaceMark}}}, {"content", " "}});
     decoders.push_back({{"type", "ByteFallback"}});
     decoders.push_back({{"type", "Fuse"}});
-    if (puts_space) decoders.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+    if (puts_space) decoders.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1U}, {"stop", 0U}});
     json["normalizer"] = {{"type", "Sequence"}, {"normalizers", normalizers}};
     json["decoder"] = {{"type", "Sequence"}, {"decoders", decoders}};
     json["post_processor"] = surroundings(true);
