@@ -157,7 +157,8 @@ class GgufTokenizer {
     const Json name = value("pre");
     std::vector<std::string_view> known;
     for (const WordKind& kind : word_kinds()) {
-      if (std::ranges::find(kind.names, name) != kind.names.end()) return kind;
+      if (std::ranges::any_of(kind.names, [&](std::string_view each) { return name == std::string(each); }))
+        return kind;
       known.insert(known.end(), kind.names.begin(), kind.names.end());
     }
     refuse(

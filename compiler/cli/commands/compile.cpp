@@ -89,7 +89,8 @@ void run_compile(const CompileCommand& options) {
 void add_compile(CLI::App& app) {
   auto options = std::make_shared<CompileCommand>();
   CLI::App* command = app.add_subcommand("compile", "Compile a description into a plan");
-  command->add_option("model", options->model, "model directory, spec (.json) or graph (.ir)")->required();
+  command->add_option("model", options->model, "model directory, GGUF file, spec (.json) or graph (.ir)")
+      ->required();
   command->add_option("-o,--output", options->output, "plan file to write");
   command->add_flag("--print-pipeline", options->print_pipeline,
                     "print the passes and their options, and stop");

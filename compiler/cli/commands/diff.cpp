@@ -28,7 +28,8 @@ void add_diff(CLI::App& app) {
   auto options = std::make_shared<DiffCommand>();
   CLI::App* command = app.add_subcommand(
       "diff", "Show which steps of two plans differ, such as those of a pass that is left out");
-  command->add_option("before", options->before, "model directory, spec (.json), graph (.ir) or plan")
+  command
+      ->add_option("before", options->before, "model directory, GGUF file, spec (.json), graph (.ir) or plan")
       ->required();
   command->add_option("after", options->after, "the other one; options of compilation are those of both")
       ->required();

@@ -152,7 +152,8 @@ void add_dump(CLI::App& app) {
   auto options = std::make_shared<DumpCommand>();
   CLI::App* command =
       app.add_subcommand("dump", "Show what the compiler makes of a description, at any level");
-  command->add_option("model", options->model, "model directory, spec (.json) or graph (.ir)")->required();
+  command->add_option("model", options->model, "model directory, GGUF file, spec (.json) or graph (.ir)")
+      ->required();
   command->add_option("--emit", options->level.emit, "level to print; default: fused")
       ->check(CLI::IsMember({"graph", "fused", "program", "kernels", "llvm", "cuda", "plan", "schedule"}));
   command->add_option("--format", options->level.format, "dot draws graphs")

@@ -141,7 +141,8 @@ void add_evaluate(CLI::App& app) {
   auto options = std::make_shared<EvaluateCommand>();
   CLI::App* command = app.add_subcommand(
       "evaluate", "Mean loss of a model over data, and the accuracy of one that classifies");
-  command->add_option("model", options->model, "model directory, run directory, spec, graph or plan")
+  command
+      ->add_option("model", options->model, "model directory, GGUF file, run directory, spec, graph or plan")
       ->required();
   command->add_option("--batch", options->batch, "windows, records or packed rows at a time")
       ->check(CLI::PositiveNumber)

@@ -67,7 +67,8 @@ void run_export(const ExportCommand& options) {
 void add_export(CLI::App& app) {
   auto options = std::make_shared<ExportCommand>();
   CLI::App* command = app.add_subcommand("export", "Write a model's weights, with adapters merged into them");
-  command->add_option("model", options->model, "model directory, run directory or spec")->required();
+  command->add_option("model", options->model, "model directory, GGUF file, run directory or spec")
+      ->required();
   command->add_option("-o,--output", options->output, "directory to write")->required();
   command->add_option("--weights", options->weights.weights,
                       "safetensors file, index or directory instead of the model's own");

@@ -395,7 +395,8 @@ void add_generate(CLI::App& app) {
   auto options = std::make_shared<GenerateCommand>();
   CLI::App* command =
       app.add_subcommand("generate", "Continue prompts, or translate sources, with a trained model");
-  command->add_option("model", options->model, "model directory, run directory, spec or plan")->required();
+  command->add_option("model", options->model, "model directory, GGUF file, run directory, spec or plan")
+      ->required();
   command->add_option("--prompt", options->prompts,
                       "text (models with a tokenizer, or of bytes); - reads standard input");
   command->add_flag(

@@ -72,7 +72,7 @@ void add_report(CLI::App& app) {
       "training run: loss, rates, speed, memory, samples");
   command
       ->add_option("model", options->model,
-                   "model directory, spec (.json), graph (.ir), plan, or the directory of a run")
+                   "model directory, GGUF file, spec (.json), graph (.ir), plan, or the directory of a run")
       ->required();
   command->add_option("-o,--output", options->output, "file to write (.html)")->required();
   command->add_option("--profile", options->profile,

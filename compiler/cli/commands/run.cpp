@@ -148,7 +148,7 @@ void add_run(CLI::App& app) {
   auto options = std::make_shared<RunCommand>();
   options->flags.values.mode = Mode::infer;
   CLI::App* command = app.add_subcommand("run", "Run one entry of a model or plan on tensors from files");
-  command->add_option("model", options->model, "model directory, spec, graph or plan")->required();
+  command->add_option("model", options->model, "model directory, GGUF file, spec, graph or plan")->required();
   command->add_option("--entry", options->entry, "entry to run; default: the only one, or logits");
   command->add_option("--input", options->inputs, "NAME=FILE.npy, for each input");
   command->add_option("--inputs", options->inputs_file, "safetensors file with inputs by name");

@@ -364,7 +364,8 @@ void add_serve(CLI::App& app) {
   auto options = std::make_shared<ServeOptions>();
   CLI::App* command =
       app.add_subcommand("serve", "Answer OpenAI's clients over HTTP: text, embeddings, classes or scores");
-  command->add_option("model", options->model, "model directory, run directory, spec or plan")->required();
+  command->add_option("model", options->model, "model directory, GGUF file, run directory, spec or plan")
+      ->required();
   options->add_to(*command);
   options->flags.add_to(*command, {OptionGroup::sampling, OptionGroup::serving, OptionGroup::ranks});
   options->weights.add_weights_to(*command);

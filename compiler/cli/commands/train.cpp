@@ -390,7 +390,8 @@ void train_as_asked(const TrainCommand& options, const CLI::App& command) {
 void add_train(CLI::App& app) {
   auto options = std::make_shared<TrainCommand>();
   CLI::App* command = app.add_subcommand("train", "Train a model on text, tokens or labelled records");
-  command->add_option("model", options->model, "model directory, spec (.json), graph (.ir) or plan")
+  command
+      ->add_option("model", options->model, "model directory, GGUF file, spec (.json), graph (.ir) or plan")
       ->required();
   command->add_option("--config", options->config,
                       "JSON file with options by name, such as a run's train.json");

@@ -11,6 +11,7 @@ from conftest import LLAMA
 
 gguf = pytest.importorskip("gguf")
 from gguf_files import write_gguf  # noqa: E402
+from test_serve_clients import post  # noqa: E402
 from tokenizers import Tokenizer  # noqa: E402
 
 GOLDENS = pathlib.Path(__file__).resolve().parents[2] / "runtime" / "tokenizers" / "goldens"
@@ -100,8 +101,8 @@ def test_sentence_pieces(smelt, tmp_path):
         assert ids_of(smelt, path, text) == [1, *wanted], text
 
 
-def test_chats_and_texts(smelt, saved, tmp_path):
-    """A model with a tokenizer and a chat template: prompts, chats, and an exported directory."""
+def chat_model(saved, path):
+    """Writes a model with a tokenizer and a chat template."""
     made, _ = golden("llama3")
     sizes = {**LLAMA, "vocab_size": 330, "max_position_embeddings": 128}
     _, model = saved(tf.LlamaForCausalLM, tf.LlamaConfig(**sizes, bos_token_id=0, eos_token_id=1))
@@ -113,7 +114,12 @@ def test_chats_and_texts(smelt, saved, tmp_path):
         writer.add_token_merges([" ".join(pair) for pair in made["model"]["merges"]])
         writer.add_chat_template(template)
 
-    path = write_gguf(model, tmp_path / "m.gguf", more=add)
+    return write_gguf(model, path, more=add), model
+
+
+def test_chats_and_texts(smelt, saved, tmp_path):
+    """Prompts, chats, and an exported directory."""
+    path, model = chat_model(saved, tmp_path / "m.gguf")
     theirs = Tokenizer.from_file(str(GOLDENS / "llama3" / "tokenizer.json"))
     options = ("--prompt", "what is it", "--json", "--max-new-tokens", 4, "--min-new-tokens", 4)
     line = json.loads(smelt.good("generate", path, *options))
@@ -126,6 +132,15 @@ def test_chats_and_texts(smelt, saved, tmp_path):
     smelt.good("export", path, "-o", tmp_path / "exported")
     exported = tf.AutoTokenizer.from_pretrained(tmp_path / "exported")
     assert exported.apply_chat_template([dict(role="user", content="what is it")])["input_ids"] == chat["prompt_ids"]
+
+
+def test_serving(smelt, saved, serving, tmp_path):
+    path, _ = chat_model(saved, tmp_path / "m.gguf")
+    line = json.loads(smelt.good("generate", path, "--prompt", "what is it", "--json", "--max-new-tokens", 4))
+    body = dict(model="tiny", prompt="what is it", max_tokens=4, temperature=0)
+    answer = post(serving(path), "/v1/completions", body)
+    assert answer["usage"]["prompt_tokens"] == len(line["prompt_ids"])
+    assert answer["choices"][0]["token_ids"] == line["new_ids"]
 
 
 @pytest.mark.parametrize("kind, message", [("bert", "a tokenizer 'bert'"), ("gpt2", 'pre is "tekken"')])

@@ -22,9 +22,10 @@ GgufMetadata::GgufMetadata(const GgufContents& file, std::string_view file_name)
   if (!name || !name->is_string())
     refuse("general.architecture is {}: expected one of {}", name ? brief(*name) : "missing",
            architecture_names());
-  prefix_ = name->get<std::string>() + ".";
+  const auto& given = name->get_ref<const std::string&>();
+  prefix_ = given + ".";
   for (const GgufArchitecture& each : gguf_architectures())
-    if (!architecture_ && each.name == *name && (each.only_with.empty() || own(each.only_with)))
+    if (!architecture_ && each.name == given && (each.only_with.empty() || own(each.only_with)))
       architecture_ = &each;
   if (!architecture_)
     refuse("general.architecture {} is not read: expected one of {}", brief(*name), architecture_names());

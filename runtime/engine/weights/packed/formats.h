@@ -36,7 +36,7 @@ void compressed_problems(const Json& settings, std::vector<std::string>& problem
 std::string compressed_warning(const Json& settings);
 
 /// Returns settings[name]; `otherwise` if it is missing or null.
-Json setting(const Json& settings, const char* name, Json otherwise);
+Json setting(const Json& settings, const char* name, const Json& otherwise);
 /// Adds a problem if the setting is there and is not one of `expected`.
 void require_setting(const Json& settings, const char* name, const Json& expected,
                      std::vector<std::string>& problems);

@@ -115,7 +115,7 @@ const std::vector<QuantizationMethod>& quantization_methods() {
 
 const QuantizationMethod* find_method(const Json& name) {
   for (const QuantizationMethod& method : quantization_methods())
-    if (method.name == name) return &method;
+    if (name.is_string() && method.name == name.get_ref<const std::string&>()) return &method;
   return nullptr;
 }
 
@@ -142,9 +142,9 @@ DType model_dtype(const Json& config) {
 
 }  // namespace
 
-Json setting(const Json& settings, const char* name, Json otherwise) {
+Json setting(const Json& settings, const char* name, const Json& otherwise) {
   const auto found = settings.find(name);
-  return found == settings.end() || found->is_null() ? std::move(otherwise) : *found;
+  return found == settings.end() || found->is_null() ? otherwise : *found;
 }
 
 void require_setting(const Json& settings, const char* name, const Json& expected,
