@@ -25,6 +25,18 @@ add_library(smelt_text INTERFACE)
 target_link_libraries(smelt_text INTERFACE ${PCRE2_LIBRARY} ${UTF8PROC_LIBRARY})
 target_include_directories(smelt_text INTERFACE $<BUILD_INTERFACE:${PCRE2_INCLUDE}> $<BUILD_INTERFACE:${UTF8PROC_INCLUDE}>)
 
+# Codecs of data files (frontend/data): gzip, zstd, and the snappy of Parquet.
+find_library(ZLIB_LIBRARY NAMES z NO_CACHE REQUIRED)
+find_library(ZSTD_LIBRARY NAMES zstd NO_CACHE REQUIRED)
+find_library(SNAPPY_LIBRARY NAMES snappy NO_CACHE REQUIRED)
+find_path(ZLIB_INCLUDE zlib.h REQUIRED)
+find_path(ZSTD_INCLUDE zstd.h REQUIRED)
+find_path(SNAPPY_INCLUDE snappy-c.h REQUIRED)
+add_library(smelt_codecs INTERFACE)
+target_link_libraries(smelt_codecs INTERFACE ${ZLIB_LIBRARY} ${ZSTD_LIBRARY} ${SNAPPY_LIBRARY})
+target_include_directories(smelt_codecs INTERFACE $<BUILD_INTERFACE:${ZLIB_INCLUDE}> $<BUILD_INTERFACE:${ZSTD_INCLUDE}>
+                                                  $<BUILD_INTERFACE:${SNAPPY_INCLUDE}>)
+
 # HTTP, for `smelt serve`: Boost.Asio and Boost.Beast, which are headers alone.
 if(SMELT_SERVER)
   find_package(Boost 1.74 REQUIRED)

@@ -35,14 +35,18 @@ bool classifies(const Model& model) {
          (spec->head.kind == HeadKind::sequence_classes || spec->head.kind == HeadKind::image_classes);
 }
 
-CompileOptions compile_options(const EvaluateCommand& options, const Model& model, DefaultBounds& bounds) {
+CompileOptions compile_options(const EvaluateCommand& options, const Model& model,
+                               std::shared_ptr<const RowData>& rows, DefaultBounds& bounds) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::train;
   result.entries = {"evaluate"};
   if (classifies(model)) result.entries.push_back("logits");
   if (options.length > 0) bounds.add(result.build.bounds, "T", options.length, "--length");
   bounds.add(result.build.bounds, "B", options.batch, "--batch");
-  options.data.bound_lengths(model, result.build.bounds, bounds);
+  DataFlags data = options.data;
+  if (options.split == "all") data.held_back = 0;  // rows are divided when they are read
+  rows = data.read_rows(model, result.build.bounds);
+  options.data.bound_lengths(model, rows.get(), result.build.bounds, bounds);
   options.data.read_segments(model, result.build);
   return result;
 }
@@ -53,8 +57,8 @@ Range whole(const Range& train) {
   return {train.data, 0, train.data->size()};
 }
 
-DataPart unpacked_part(const EvaluateCommand& options, const Model& model) {
-  const DataSplit split = options.data.open(model, "evaluate");
+DataPart unpacked_part(const EvaluateCommand& options, const Model& model, const RowData* rows) {
+  const DataSplit split = options.data.open(model, "evaluate", rows);
   if (options.split == "train") return split.train;
   if (options.split == "held-back") return split.held_back;
   return std::visit([](const auto& train) { return DataPart(whole(train)); }, split.train);
@@ -64,14 +68,14 @@ BatchOptions batch_options(const EvaluateCommand& options, const Model& model) {
   BatchOptions result{.batch = options.batch};
   if (options.length > 0)
     result.length = options.length;
-  else if (options.data.pack || !options.data.holds_records())
+  else if (options.data.has_length(model))
     result.length = model.longest_labels();
   return result;
 }
 
-DataPart part_of(const EvaluateCommand& options, const Model& model, int64_t length) {
-  DataPart part = unpacked_part(options, model);
-  if (!options.data.pack) return part;
+DataPart part_of(const EvaluateCommand& options, const Model& model, const RowData* rows, int64_t length) {
+  DataPart part = unpacked_part(options, model, rows);
+  if (!options.data.packs(model)) return part;
   const PlanEntry& entry = *model.plan->find_entry("evaluate");
   return pack(part, pack_options(entry, length, options.data.document_end_of(model)));
 }
@@ -109,13 +113,15 @@ void print_text(const EvaluationSums& found, bool numbers, double seconds) {
 void run_evaluate(const EvaluateCommand& options, const Json& all, InferenceRanks* ranks) {
   const bool is_first = !ranks || ranks->is_first();
   Model model = open_model(options.model, options.weights);
-  CompileOptions compiled = compile_options(options, model, model.bounds);
+  std::shared_ptr<const RowData> rows;
+  CompileOptions compiled = compile_options(options, model, rows, model.bounds);
+  if (rows && is_first) fmt::print(stderr, "{}\n", rows->summary());
   if (ranks) ranks->add_to(compiled);
   CompileFlags flags = options.flags;
   flags.values.timing &= is_first, flags.says_memory &= is_first;
   compile_model(model, compiled, flags);
   const BatchOptions batching = batch_options(options, model);
-  const DataPart part = part_of(options, model, batching.length);
+  const DataPart part = part_of(options, model, rows.get(), batching.length);
   SessionOptions session_options = options.weights.session_options();
   if (ranks) ranks->add_to(session_options, *model.plan), ranks->agree("the evaluation", model, all);
   auto session = open_session(model, options.weights, session_options);

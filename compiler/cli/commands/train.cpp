@@ -13,6 +13,7 @@
 #include "compiler/cli/commands/train_ranks.h"
 #include "compiler/cli/commands/train_report.h"
 #include "compiler/cli/shared/anomaly.h"
+#include "compiler/cli/shared/class_names.h"
 #include "compiler/cli/shared/config_file.h"
 #include "compiler/cli/shared/data_flags.h"
 #include "compiler/cli/shared/model.h"
@@ -92,7 +93,7 @@ class Run {
   /// Returns the exit status: that of a signal where one stopped the run early, at rank 0.
   int run() {
     compile_model();
-    const DataSplit data = options_.data.open(model_, fed_entry(*model_.plan, options_.trainer));
+    const DataSplit data = options_.data.open(model_, fed_entry(*model_.plan, options_.trainer), rows_.get());
     make_session();
     if (options_.trainer.sample_every > 0) prepare_samples();
     Trainer trainer(*session_, trainer_options(), data);
@@ -154,7 +155,11 @@ class Run {
   void bound_sizes(std::vector<Symbols::Bound>& bounds) {
     model_.bounds.add(bounds, "B", options_.trainer.batch, "--batch");
     if (options_.length > 0) model_.bounds.add(bounds, "T", options_.length, "--length");
-    options_.data.bound_lengths(model_, bounds, model_.bounds);
+    if (ranks_ && std::ranges::count(options_.data.data, "-") > 0)
+      fail("--data -: several ranks cannot read one standard input: name a file");
+    rows_ = options_.data.read_rows(model_, bounds);
+    if (rows_) note(rows_->summary());
+    options_.data.bound_lengths(model_, rows_.get(), bounds, model_.bounds);
   }
 
   void require_training() const {
@@ -226,9 +231,9 @@ class Run {
     trainer.pipeline_order = *parse_pipeline_order(options_.pipeline_order);
     if (options_.length > 0)
       trainer.length = options_.length;
-    else if (options_.data.pack || !options_.data.holds_records())
+    else if (options_.data.has_length(model_))
       trainer.length = model_.longest_labels();
-    trainer.pack = options_.data.pack;
+    trainer.pack = options_.data.packs(model_);
     trainer.document_end = options_.data.document_end_of(model_);
     trainer.seed = options_.weights.seed;
     return trainer;
@@ -242,7 +247,15 @@ class Run {
     make_directories(directory);
     write_file(directory / "train.json", resolved_.dump(2) + "\n");
     if (!model_.adapter) save_description(model_, directory / "model");
+    save_class_names();
     if (model_.compilation) graph_files_ = std::async(std::launch::async, [this] { try_write_graph(); });
+  }
+
+  /// Writes the names of the classes for commands that read the run.
+  void save_class_names() const {
+    if (!rows_) return;
+    write_class_names(options_.run_directory, rows_->class_names());
+    if (!model_.adapter) write_class_names(fs::path(options_.run_directory) / "model", rows_->class_names());
   }
 
   /// A picture that cannot be made is no reason to end a run.
@@ -340,6 +353,7 @@ class Run {
       save_adapter(*model_.adapter, result.checkpoint, directory / "adapter");
     else
       save_model(*session_, model_, directory / "model", result.step, result.checkpoint);
+    save_class_names();
     if (graph_files_.valid()) graph_files_.get();
     fmt::print("{}: metrics.jsonl, loss.svg, graph.ir, {}, {}\n", directory.string(),
                model_.adapter ? "adapter" : "model", fs::relative(result.checkpoint, directory).string());
@@ -359,6 +373,7 @@ class Run {
   Json resolved_;
   CompileOptions compile_options_;
   Model model_;
+  std::shared_ptr<const RowData> rows_;  // null: the data are no rows of texts
   std::unique_ptr<Session> session_;
   std::optional<PromptText> texts_;  // where there are samples
   Generator::Tokens sample_prompt_;

@@ -64,18 +64,40 @@ int64_t width_of(const Files& files, std::string_view name) {
 }  // namespace
 
 void DataFlags::add_to(CLI::App& app) {
-  app.add_option("--data", data,
-                 "files of tokens or text, one after another, or data sets of records (.safetensors; "
-                 "docs/guides/data.md)");
+  app.add_option(
+      "--data", data,
+      "files of text or tokens; rows of texts (.jsonl, .csv, .tsv, .parquet, .arrow, each also with "
+      ".gz or .zst), directories or patterns of them, or - (standard input); or data sets of records "
+      "(.safetensors). Several are read one after another, or with shares, such as a.jsonl=0.7 "
+      "b.parquet=0.3 (docs/guides/data.md)");
   app.add_option("--validation-data,--validation", validation, "held-back files; default: the end of --data");
-  app.add_option("--data-format", format, "automatic, bytes (text), llmc (.bin of llm.c), u16 (raw numbers)")
-      ->check(CLI::IsMember({"automatic", "bytes", "llmc", "u16"}))
+  app.add_option(
+         "--data-format", format,
+         "automatic (by name and content), bytes (of text), llmc (.bin of llm.c), u16 (raw numbers); of "
+         "rows: text (a file is a document), jsonl, csv, tsv, parquet, arrow")
+      ->check(CLI::IsMember(
+          {"automatic", "bytes", "llmc", "u16", "text", "jsonl", "csv", "tsv", "parquet", "arrow"}))
+      ->capture_default_str();
+  app.add_option("--text-field", fields.text,
+                 "column of the text in rows, with --label-field also two columns (a pair); default: text");
+  app.add_option("--label-field", fields.label, "column of the class (a number or a text) or of the number");
+  app.add_option("--prompt-field", fields.prompt,
+                 "column of the text before the completion; of an encoder-decoder the source");
+  app.add_option("--completion-field", fields.completion,
+                 "column of the text that the model learns to write; of an encoder-decoder the target");
+  app.add_option(
+      "--messages-field", fields.messages,
+      "column of chats, lists of messages with role and content: the assistant's answers are learnt");
+  app.add_option("--on-bad-row", on_bad_row, "what a row that is not valid does: stop, or skip (counted)")
+      ->check(CLI::IsMember({"stop", "skip"}))
       ->capture_default_str();
   app.add_option("--held-back", held_back, "share of --data that is held back for validation")
       ->check(CLI::Range(0.0, 0.9))
       ->capture_default_str();
   app.add_flag("--pack", pack,
-               "fill rows of --length tokens with whole texts or records, one behind the other");
+               "fill rows of --length tokens with whole texts or records, one behind the other; default for "
+               "rows of texts without other fields");
+  app.add_flag("--no-pack", no_pack, "windows or single examples instead of packed rows");
   app.add_option("--document-end", document_end,
                  "token ids in a row that end a text of --pack; default: the model's end of text; files end "
                  "one too")
@@ -86,15 +108,62 @@ bool DataFlags::holds_records() const {
   Files all = data;
   all.insert(all.end(), validation.begin(), validation.end());
   const auto records = std::ranges::count_if(all, is_records);
+  if (records != 0 && holds_rows())
+    fail("--data and --validation mix data sets (.safetensors) with rows of texts: give one kind");
   if (records != 0 && records != std::ranges::ssize(all))
     fail("--data and --validation mix data sets (.safetensors) with text or token files: give one kind");
   return records > 0;
 }
 
-void DataFlags::bound_lengths(const Model& model, std::vector<Symbols::Bound>& bounds,
+bool DataFlags::holds_rows() const {
+  if (parse_row_format(format) || fields.given()) return true;
+  if (format != "automatic") return false;
+  return std::ranges::any_of(data, names_rows) || std::ranges::any_of(validation, names_rows);
+}
+
+bool DataFlags::has_examples() const {
+  return !fields.label.empty() || !fields.prompt.empty() || !fields.messages.empty();
+}
+
+bool DataFlags::packs(const Model& model) const {
+  if (pack && no_pack) fail("--pack and --no-pack say different things: give one of them");
+  if (pack || no_pack || !holds_rows() || has_examples()) return pack;
+  const TransformerSpec* spec = model.spec();
+  return spec && spec->encoder.layers == 0 && spec->decoder.layers > 0;
+}
+
+namespace {
+
+/// The length of rows: the user's bound, the model's maximum, or 512.
+int64_t longest_row(const TransformerSpec* spec, const std::vector<Symbols::Bound>& bounds) {
+  constexpr int64_t kDefault = 512;
+  for (const Symbols::Bound& bound : bounds)
+    if (bound.factors == std::vector<std::string>{"T"}) return bound.upper;
+  return spec && spec->max_positions > 0 ? spec->max_positions : kDefault;
+}
+
+}  // namespace
+
+std::shared_ptr<const RowData> DataFlags::read_rows(const Model& model,
+                                                    const std::vector<Symbols::Bound>& bounds) const {
+  if (data.empty() || !holds_rows()) return nullptr;
+  holds_records();
+  return std::make_shared<const RowData>(
+      model,
+      RowDataOptions{data, validation, parse_row_format(format), fields,
+                     on_bad_row == "skip" ? BadRows::skip : BadRows::stop, held_back},
+      longest_row(model.spec(), bounds));
+}
+
+void DataFlags::bound_lengths(const Model& model, const RowData* rows, std::vector<Symbols::Bound>& bounds,
                               DefaultBounds& defaults) const {
   const TransformerSpec* spec = model.spec();
-  if (!spec || pack || !holds_records()) return;
+  if (rows && !packs(model) && rows->kind() != ExampleKind::documents) {
+    const bool pairs = rows->kind() == ExampleKind::pairs;
+    defaults.add(bounds, "T", pairs ? rows->longest_labels() : rows->longest(), "the length of --data");
+    if (pairs) defaults.add(bounds, "S", rows->longest(), "the length of --data");
+  }
+  if (!spec || rows || packs(model) || !holds_records()) return;
   Files all = data;
   all.insert(all.end(), validation.begin(), validation.end());
   const bool both = spec->encoder.layers > 0 && spec->decoder.layers > 0;
@@ -108,20 +177,25 @@ void DataFlags::bound_lengths(const Model& model, std::vector<Symbols::Bound>& b
 }
 
 void DataFlags::read_segments(const Model& model, BuildOptions& build) const {
-  if (!pack) return;
+  if (!packs(model)) return;
   const TransformerSpec* spec = model.spec();
   build.segment_ids = true;
   build.position_ids = !spec || !spec->positions.counted;  // else the model counts them in each segment
 }
 
 std::vector<int32_t> DataFlags::document_end_of(const Model& model) const {
-  if (!pack || !document_end.empty()) return document_end;
+  if (!packs(model) || !document_end.empty()) return document_end;
   const Json* ends = model.about.is_object() ? find_path(model.about, "eos_token_id") : nullptr;
   if (!ends || !ends->is_array() || ends->empty()) return {};
   return {ends->front().get<int32_t>()};
 }
 
-DataSplit DataFlags::open(const Model& model, std::string_view entry) const {
+DataSplit DataFlags::open(const Model& model, std::string_view entry, const RowData* rows) const {
+  if (rows) {
+    const PlanEntry* found = model.plan->find_entry(entry);
+    if (!found) fail("the plan has no entry '{}': compile the model with --mode=train", entry);
+    return rows->split(*found, model.plan->symbols, model.vocabulary());
+  }
   if (data.empty()) fail("there is no data: name text, token or .safetensors files with --data");
   if (holds_records()) {
     const auto train = read_records(data, *model.plan, entry);

@@ -86,7 +86,7 @@ StreamPlace within(StreamPlace place, int64_t records) {
   return place;
 }
 
-/// Data: RecordData or PackedData.
+/// Data: RecordData, ExampleData or PackedData.
 template <typename Data>
 class ItemStream : public BatchStream {
  public:
@@ -177,6 +177,8 @@ std::unique_ptr<BatchStream> make_stream(const DataPart& part, const BatchOption
     return std::make_unique<WindowStream>(*tokens, options);
   if (const auto* rows = std::get_if<PackedRange>(&part))
     return std::make_unique<ItemStream<PackedData>>(*rows, options);
+  if (const auto* examples = std::get_if<ExampleRange>(&part))
+    return std::make_unique<ItemStream<ExampleData>>(*examples, options);
   return std::make_unique<ItemStream<RecordData>>(std::get<RecordRange>(part), options);
 }
 
@@ -185,6 +187,8 @@ std::unique_ptr<BatchList> make_list(const DataPart& part, const BatchOptions& o
     return std::make_unique<WindowList>(*tokens, options, max_batches);
   if (const auto* rows = std::get_if<PackedRange>(&part))
     return std::make_unique<ItemList<PackedData>>(*rows, options, max_batches);
+  if (const auto* examples = std::get_if<ExampleRange>(&part))
+    return std::make_unique<ItemList<ExampleData>>(*examples, options, max_batches);
   return std::make_unique<ItemList<RecordData>>(std::get<RecordRange>(part), options, max_batches);
 }
 
@@ -194,6 +198,8 @@ DataPart pack(const DataPart& part, const PackOptions& options) {
     documents = std::make_shared<const TokenDocuments>(*tokens, options);
   else if (const auto* records = std::get_if<RecordRange>(&part))
     documents = std::make_shared<const RecordDocuments>(*records);
+  else if (const auto* examples = std::get_if<ExampleRange>(&part))
+    documents = std::make_shared<const ExampleDocuments>(*examples);
   else
     return part;
   auto data = std::make_shared<const PackedData>(std::move(documents), options);

@@ -131,7 +131,20 @@ std::optional<TokenFormat> parse_token_format(std::string_view name) {
 TokenFormat format_of(const std::filesystem::path& path) { return format_of(MappedFile(path)); }
 
 int32_t TokenData::Piece::at(int64_t i) const {
-  return static_cast<int32_t>(load(file.bytes().data() + header_bytes + i * width, width));
+  return static_cast<int32_t>(load(data() + i * width, width));
+}
+
+const std::byte* TokenData::Piece::data() const {
+  return (set ? std::as_bytes(set->all_ids()).data() : file.bytes().data()) + header_bytes;
+}
+
+void TokenData::Piece::add_begins(std::vector<int64_t>& begins) const {
+  begins.push_back(begin);
+  if (!set) return;
+  const auto first = static_cast<int64_t>(header_bytes) / width;
+  const auto ends = set->ends();
+  for (auto end = std::ranges::upper_bound(ends, first); end != ends.end() && *end < first + count; ++end)
+    if (*end - first + begin > begins.back()) begins.push_back(*end - first + begin);
 }
 
 TokenData::Piece TokenData::open(const std::filesystem::path& path, TokenFormat format) {
@@ -160,7 +173,7 @@ TokenData::Piece TokenData::open(const std::filesystem::path& path, TokenFormat 
 }
 
 void TokenData::check(const Piece& piece, int64_t vocabulary) {
-  const std::byte* data = piece.file.bytes().data() + piece.header_bytes;
+  const std::byte* data = piece.data();
   if (piece.count == 0 || largest(data, piece.count, piece.width) < vocabulary) return;
   int64_t i = 0;
   while (load(data + i * piece.width, piece.width) < vocabulary) ++i;
@@ -182,6 +195,25 @@ TokenData::TokenData(const std::vector<std::filesystem::path>& files, TokenForma
   if (files.size() > 1) description_ += fmt::format(" and {} more", files.size() - 1);
 }
 
+TokenData::TokenData(const std::vector<TokenSlice>& slices, int64_t vocabulary, std::string description)
+    : description_(std::move(description)) {
+  for (const TokenSlice& slice : slices) {
+    if (slice.set->facts().largest_id >= vocabulary)
+      fail(
+          "{}: the tokenizer has made the id {}, but the model's vocabulary has {} tokens: give the model "
+          "the "
+          "tokenizer that it was made with",
+          description_, slice.set->facts().largest_id, vocabulary);
+    if (slice.begin == slice.end) continue;
+    pieces_.push_back({.set = slice.set,
+                       .width = sizeof(int32_t),
+                       .header_bytes = static_cast<size_t>(slice.begin) * sizeof(int32_t),
+                       .count = slice.end - slice.begin,
+                       .begin = size_});
+    size_ += slice.end - slice.begin;
+  }
+}
+
 void TokenData::read(int64_t begin, std::span<int32_t> tokens) const {
   auto piece = std::ranges::upper_bound(pieces_, begin, {}, &Piece::begin) - 1;
   for (int32_t& token : tokens) {
@@ -192,14 +224,13 @@ void TokenData::read(int64_t begin, std::span<int32_t> tokens) const {
 
 std::string TokenData::fingerprint() const {
   Checksum sum;
-  for (const Piece& piece : pieces_)
-    sum.add(piece.file.bytes().subspan(piece.header_bytes, static_cast<size_t>(piece.count * piece.width)));
+  for (const Piece& piece : pieces_) sum.add({piece.data(), piece.bytes()});
   return sum.hex();
 }
 
 std::vector<int64_t> TokenData::file_begins() const {
   std::vector<int64_t> begins;
-  for (const Piece& piece : pieces_) begins.push_back(piece.begin);
+  for (const Piece& piece : pieces_) piece.add_begins(begins);
   return begins;
 }
 

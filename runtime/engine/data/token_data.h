@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/engine/data/example_set.h"
 #include "runtime/engine/data/held_back.h"
 #include "runtime/system/file.h"
 
@@ -27,31 +28,44 @@ std::optional<TokenFormat> parse_token_format(std::string_view name);
 /// Returns the format that `automatic` detects in a file: llmc or bytes. Throws Error if it refuses the file.
 TokenFormat format_of(const std::filesystem::path& path);
 
-/// The tokens of one or several files as one sequence of token ids. The constructor throws Error if an id is
+/// Tokens [begin, end) of the documents of a file.
+struct TokenSlice {
+  std::shared_ptr<const ExampleSet> set;
+  int64_t begin = 0, end = 0;
+};
+
+/// The tokens of one or several files as one sequence of token ids. The constructors throw Error if an id is
 /// not below `vocabulary`; the message has the file, the position and the id.
 class TokenData {
  public:
   static constexpr const char* kItems = "tokens";
   TokenData(const std::vector<std::filesystem::path>& files, TokenFormat format, int64_t vocabulary);
+  /// The tokens of encoded documents. A slice may occur several times. `description` is used in messages.
+  TokenData(const std::vector<TokenSlice>& slices, int64_t vocabulary, std::string description);
 
   int64_t size() const { return size_; }  // tokens
   /// Fills `tokens` with the tokens from position `begin` on.
   void read(int64_t begin, std::span<int32_t> tokens) const;
   /// Returns a checksum of all tokens as they are stored in the files.
   std::string fingerprint() const;
-  /// Returns the position of the first token of each file that has tokens.
+  /// Returns the position of the first token of each file that has tokens, and of each encoded document.
   std::vector<int64_t> file_begins() const;
   /// Returns "'shakespeare.txt'" or "'a.txt' and 3 more", with the paths as given, for messages.
   const std::string& description() const { return description_; }
 
  private:
   struct Piece {
-    MappedFile file;
-    int64_t width = 1;        // bytes per token
-    size_t header_bytes = 0;  // before the first token
+    MappedFile file = {};
+    std::shared_ptr<const ExampleSet> set = {};  // null: the tokens are those of `file`
+    int64_t width = 1;                           // bytes per token
+    size_t header_bytes = 0;  // before the first token, in the file or in the ids of the set
     int64_t count = 0;        // tokens
     int64_t begin = 0;        // position of its first token in the whole sequence
     int32_t at(int64_t i) const;
+    /// Returns the first token.
+    const std::byte* data() const;
+    size_t bytes() const { return static_cast<size_t>(count * width); }
+    void add_begins(std::vector<int64_t>& begins) const;
   };
   static Piece open(const std::filesystem::path& path, TokenFormat format);
   static void check(const Piece& piece, int64_t vocabulary);

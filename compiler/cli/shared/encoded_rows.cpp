@@ -1,0 +1,219 @@
+#include "compiler/cli/shared/encoded_rows.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <variant>
+
+#include "frontend/data/byte_source.h"
+#include "runtime/base/error.h"
+#include "runtime/base/in_parallel.h"
+#include "runtime/system/cache_directory.h"
+#include "runtime/system/file.h"
+#include "runtime/system/process_lock.h"
+
+namespace smelt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kRowsAtOnce = 2048;             // that are in memory together, at most
+constexpr size_t kTextAtOnce = size_t{4} << 20;  // bytes, after which no more rows are added to them
+constexpr size_t kMostClasses = 1'000'000;       // names
+
+/// A row that was read: its number, and its cells.
+struct ReadRow {
+  int64_t number;
+  std::vector<Cell> cells;
+};
+
+size_t bytes_in(const Cell& cell) {
+  if (cell.is_string()) return cell.get_ref<const std::string&>().size();
+  size_t bytes = sizeof(Cell);
+  if (cell.is_structured())
+    for (const Cell& each : cell) bytes += bytes_in(each);
+  return bytes;
+}
+
+/// Reads a file's rows in blocks, encodes each block in parallel, and writes it in the order of the rows.
+class FileEncoding {
+ public:
+  FileEncoding(RowReader& reader, const RowEncoder& encoder, BadRows bad_rows, ExampleWriter& out)
+      : reader_(reader), encoder_(encoder), bad_rows_(bad_rows), out_(out) {}
+
+  void run() {
+    while (read_block()) encode_block();
+    ExampleFacts& facts = out_.facts();
+    facts.classes.assign(names_.size(), "");
+    for (const auto& [name, number] : names_) facts.classes[static_cast<size_t>(number)] = name;
+    if (facts.examples == 0)
+      fail_with(Status::invalid_file, "'{}' has no row to train on{}{}", reader_.file(),
+                facts.skipped > 0 ? fmt::format("; {} were skipped, the first: ", facts.skipped) : "",
+                facts.first_skipped);
+  }
+
+ private:
+  /// Returns false at the end of the file.
+  bool read_block() {
+    rows_.clear();
+    size_t bytes = 0;
+    std::vector<Cell> cells;
+    while (!ended_ && rows_.size() < kRowsAtOnce && bytes < kTextAtOnce) {
+      if (!read_row(cells)) continue;
+      for (const Cell& cell : cells) bytes += bytes_in(cell);
+      rows_.push_back({reader_.row(), std::move(cells)});
+    }
+    return !rows_.empty();
+  }
+
+  /// Returns whether there was a row that is valid so far.
+  bool read_row(std::vector<Cell>& cells) {
+    try {
+      ended_ = !reader_.next(cells);
+      return !ended_;
+    } catch (const RowError& error) {
+      ended_ = error.ends_file();
+      if (bad_rows_ == BadRows::stop) {
+        encode_block();  // an earlier row may be the first that is not valid
+        refuse(error.what());
+      }
+      refused_.emplace_back(error.what());
+      return false;
+    }
+  }
+
+  void encode_block() {
+    std::vector<std::variant<EncodedRow, std::string>> made(rows_.size());
+    const size_t each = std::max<size_t>(1, rows_.size() / kParts);
+    in_parallel((rows_.size() + each - 1) / each, [&](size_t part) {
+      for (size_t i = part * each; i < std::min(rows_.size(), (part + 1) * each); ++i)
+        made[i] = encode(rows_[i]);
+    });
+    for (const std::string& text : refused_) skip(text);
+    refused_.clear();
+    for (auto& each_made : made) {
+      if (auto* row = std::get_if<EncodedRow>(&each_made))
+        write(*row);
+      else
+        skip(std::get<std::string>(each_made));
+    }
+    rows_.clear();
+  }
+
+  std::variant<EncodedRow, std::string> encode(const ReadRow& row) const {
+    try {
+      return encoder_.encode(row.cells);
+    } catch (const Error& error) {
+      return fmt::format("'{}', row {}: {}", reader_.file(), row.number, error.what());
+    }
+  }
+
+  [[noreturn]] static void refuse(const std::string& text) {
+    throw RowError(text + " (--on-bad-row skip leaves such rows out)", true);
+  }
+
+  void skip(const std::string& text) {
+    if (bad_rows_ == BadRows::stop) refuse(text);
+    if (out_.facts().skipped++ == 0) out_.facts().first_skipped = text;
+  }
+
+  /// Numbers the classes by their names in the order of their first rows; a file has names or numbers.
+  void write(EncodedRow& row) {
+    if (row.class_name) {
+      const auto [at, is_new] = names_.emplace(*row.class_name, static_cast<int32_t>(names_.size()));
+      if (names_.size() > kMostClasses)
+        fail_with(Status::invalid_file, "'{}': more than {} classes: is the column of the label right?",
+                  reader_.file(), kMostClasses);
+      row.example.labels = {at->second};
+    }
+    const bool numbered = encoder_.kind() == ExampleKind::classes && !row.class_name;
+    if ((numbered && !names_.empty()) || (row.class_name && numbers_))
+      return skip(fmt::format("'{}': '{}' has both numbers and texts as classes: expected one of them",
+                              reader_.file(), encoder_.columns().back().name));
+    numbers_ |= numbered;
+    out_.add(row.example);
+  }
+
+  static constexpr size_t kParts = 64;  // of a block, for threads to share
+
+  RowReader& reader_;
+  const RowEncoder& encoder_;
+  BadRows bad_rows_;
+  ExampleWriter& out_;
+  std::vector<ReadRow> rows_;
+  std::vector<std::string> refused_;  // messages of rows that could not be read
+  std::map<std::string, int32_t> names_;
+  bool ended_ = false, numbers_ = false;
+};
+
+void encode_to(const fs::path& directory, const fs::path& file, RowFormat format, const RowEncoder& encoder,
+               BadRows bad_rows) {
+  const auto reader = open_rows(file, format, encoder.columns());
+  ExampleWriter out(directory, encoder.kind());
+  FileEncoding(*reader, encoder, bad_rows, out).run();
+  out.finish();
+}
+
+std::string key_of(const fs::path& file, RowFormat format, const RowEncoder& encoder, BadRows bad_rows) {
+  const MappedFile mapped(file);
+  Checksum content, settings;
+  content.add(mapped.bytes());
+  const std::string text = fmt::format("1 {} {} {}", name(format), static_cast<int>(bad_rows), encoder.key());
+  settings.add(std::as_bytes(std::span(text)));
+  return fmt::format("{}-{:x}-{}", content.hex(), mapped.bytes().size(), settings.hex());
+}
+
+/// Encodes into a temporary directory, whose files stay mapped after its end.
+std::shared_ptr<const ExampleSet> encode_once(const fs::path& file, RowFormat format,
+                                              const RowEncoder& encoder, BadRows bad_rows) {
+  struct Temporary {
+    std::string path = (fs::temp_directory_path() / "smelt_rows_XXXXXX").string();
+    Temporary() {
+      if (::mkdtemp(path.data()) == nullptr)
+        fail_with(Status::io, "'{}': a directory for encoded rows cannot be made there",
+                  fs::temp_directory_path().string());
+    }
+    Temporary(const Temporary&) = delete;
+    Temporary& operator=(const Temporary&) = delete;
+    ~Temporary() {
+      std::error_code ignored;
+      fs::remove_all(path, ignored);
+    }
+  } temporary;
+  const fs::path directory = fs::path(temporary.path) / "rows";
+  encode_to(directory, file, format, encoder, bad_rows);
+  return ExampleSet::open(directory);
+}
+
+/// Returns the directory of the cache; nothing if it cannot be written to.
+std::optional<fs::path> data_cache() {
+  const fs::path cache = cache_directory();
+  if (cache.empty()) return std::nullopt;
+  try {
+    make_directories(cache / "data");
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return cache / "data";
+}
+
+}  // namespace
+
+std::shared_ptr<const ExampleSet> encode_rows(const fs::path& file, RowFormat format,
+                                              const RowEncoder& encoder, BadRows bad_rows) {
+  const auto cache = data_cache();
+  if (!cache || !fs::is_regular_file(file)) return encode_once(file, format, encoder, bad_rows);
+  const fs::path directory = *cache / key_of(file, format, encoder, bad_rows);
+  const fs::path lock_directory = directory.string() + ".lock";
+  if (!fs::is_directory(directory)) {
+    make_directories(lock_directory);
+    const ProcessLock lock = ProcessLock::wait_for(lock_directory);
+    if (!fs::is_directory(directory)) encode_to(directory, file, format, encoder, bad_rows);
+    std::error_code ignored;
+    fs::remove(lock_directory, ignored);
+  }
+  return ExampleSet::open(directory);
+}
+
+}  // namespace smelt::cli
