@@ -23,8 +23,8 @@ enum class ExampleKind : uint8_t { documents, completions, pairs, classes, numbe
 /// One example. `labels` has one label per token (completions), the tokens of the target (pairs), or one
 /// element: the class, or the bits of a float.
 struct Example {
-  std::vector<int32_t> ids, labels;
-  std::vector<int32_t> types;  // token type of each id; empty: all are 0
+  std::vector<int32_t> ids = {}, labels = {};
+  std::vector<int32_t> types = {};  // token type of each id; empty: all are 0
   bool is_cut = false;         // the text was longer than the model's maximum
 };
 
