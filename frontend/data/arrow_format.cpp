@@ -56,13 +56,19 @@ bool is_text(Type type) {
       file, field.name, type < kTypeNames.size() ? kTypeNames[type] : kTypeNames[0]);
 }
 
+/// Precisions are half, single and double; any other has no bits, and its values are refused.
+int real_bits(int16_t precision) {
+  constexpr std::array<int, 3> kBits = {16, 32, 64};
+  return precision >= 0 && precision < 3 ? kBits[static_cast<size_t>(precision)] : 0;
+}
+
 void read_type(const FlatTable& table, Field& field) {
   const std::optional<FlatTable> type = table.table(kType);
   if (!type) return;
   if (field.type == Type::integer) {
     field.bits = read_bits(*type, 0), field.is_signed = type->number<uint8_t>(1, 0) != 0;
   } else if (field.type == Type::real) {
-    field.bits = 16 << type->number<int16_t>(0, 0) % 3;
+    field.bits = real_bits(type->number<int16_t>(0, 0));
   } else if (field.type == Type::fixed_list) {
     field.list_size = type->number<int32_t>(0, 0);
   }

@@ -192,8 +192,10 @@ class ArrowRows : public RowReader {
         return from_f16(number<uint16_t>(array, array.data, i));
       case 32:
         return number<float>(array, array.data, i);
-      default:
+      case 64:
         return number<double>(array, array.data, i);
+      default:
+        fail_damaged(array);
     }
   }
 

@@ -24,7 +24,7 @@ struct RowFormatRow {
 
 const std::array<RowFormatRow, 6>& format_rows() {
   static const std::array<RowFormatRow, 6> rows = {{
-      {RowFormat::text, "text", {".txt", ".text", ".md"}, open_text_rows},
+      {RowFormat::text, "text", {".txt", ".text"}, open_text_rows},
       {RowFormat::jsonl, "jsonl", {".jsonl", ".ndjson"}, open_jsonl_rows},
       {RowFormat::csv, "csv", {".csv"}, open_csv_rows},
       {RowFormat::tsv, "tsv", {".tsv"}, open_tsv_rows},

@@ -75,6 +75,8 @@ std::vector<fs::path> files_below(const fs::path& directory) {
     if (entry->is_regular_file() && !is_hidden(entry->path()) && row_format_of(entry->path()))
       files.push_back(entry->path());
   }
+  const auto is_text = [](const fs::path& file) { return row_format_of(file) == RowFormat::text; };
+  if (!std::ranges::all_of(files, is_text)) std::erase_if(files, is_text);  // such as a licence
   std::ranges::sort(files);
   if (files.empty())
     fail_with(

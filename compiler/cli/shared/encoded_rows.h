@@ -10,7 +10,7 @@
 
 namespace smelt::cli {
 
-/// What happens at a row that is not valid.
+/// Treatment of rows that are not valid: stop with an error, or skip and count them.
 enum class BadRows : uint8_t { stop, skip };
 
 /// Encodes all rows of a file. The result is stored in the cache directory, under a key of the file's bytes

@@ -15,7 +15,7 @@
 
 namespace smelt {
 
-/// What an example is. documents: tokens that are input and target at once. completions: tokens, and a label
+/// Kinds of examples. documents: tokens that are input and target at once. completions: tokens, and a label
 /// per token. pairs: the tokens of a source, and those of a target. classes: tokens and a class. numbers:
 /// tokens and a float.
 enum class ExampleKind : uint8_t { documents, completions, pairs, classes, numbers };
@@ -25,7 +25,7 @@ enum class ExampleKind : uint8_t { documents, completions, pairs, classes, numbe
 struct Example {
   std::vector<int32_t> ids = {}, labels = {};
   std::vector<int32_t> types = {};  // token type of each id; empty: all are 0
-  bool is_cut = false;         // the text was longer than the model's maximum
+  bool is_cut = false;              // the text was longer than the model's maximum
 };
 
 /// Facts about the examples of a file.
