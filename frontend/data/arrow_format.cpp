@@ -128,7 +128,7 @@ std::optional<Message> read_message(std::span<const std::byte> bytes, size_t at,
 BatchReader::BatchReader(const FlatTable& batch, std::string_view body, std::string_view file)
     : batch_(batch), body_(body), file_(file) {
   constexpr int kZstd = 1;
-  if (const auto compression = batch.table(kCompression)) codec_ = compression->number<int8_t>(0, 0);
+  if (const auto compression = batch.table(kCompression)) codec_ = compression->number<uint8_t>(0, 0);
   if (codec_ != -1 && codec_ != kZstd)
     fail_with(
         Status::invalid_file,

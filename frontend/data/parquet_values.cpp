@@ -22,7 +22,8 @@ class PageBytes {
   template <typename T>
   T number() {
     T value;
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    const std::string_view stored = take(sizeof value);
+    std::memcpy(&value, stored.data(), stored.size());
     return value;
   }
   uint64_t varint() {
