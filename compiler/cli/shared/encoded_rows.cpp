@@ -198,6 +198,16 @@ std::optional<fs::path> data_cache() {
   return cache / "data";
 }
 
+/// Removes what processes that were killed have left of this result. Requires: its lock.
+void remove_unfinished(const fs::path& directory) {
+  const std::string name = directory.filename().string() + ".";
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(directory.parent_path()))
+    if (const std::string found = entry.path().filename().string();
+        found.starts_with(name) && !found.ends_with(".lock"))
+      fs::remove_all(entry.path(), ignored);
+}
+
 }  // namespace
 
 std::shared_ptr<const ExampleSet> encode_rows(const fs::path& file, RowFormat format,
@@ -209,6 +219,7 @@ std::shared_ptr<const ExampleSet> encode_rows(const fs::path& file, RowFormat fo
   if (!fs::is_directory(directory)) {
     make_directories(lock_directory);
     const ProcessLock lock = ProcessLock::wait_for(lock_directory);
+    remove_unfinished(directory);
     if (!fs::is_directory(directory)) encode_to(directory, file, format, encoder, bad_rows);
     std::error_code ignored;
     fs::remove(lock_directory, ignored);

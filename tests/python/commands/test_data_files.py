@@ -8,7 +8,9 @@ import sys
 
 import numpy
 import pytest
-from conftest import SMELT
+import transformers
+from conftest import LLAMA, SMELT
+from test_tokenizer_files import byte_tokenizer
 
 pa = pytest.importorskip("pyarrow")
 import pyarrow.csv  # noqa: E402
@@ -97,6 +99,63 @@ def test_chats(smelt, tmp_path, monkeypatch, kind):
     first = bytes(ids[: ends[0]].astype(numpy.uint8)).decode()
     assert first == "[user]hi|[assistant]ho|"
     assert bytes(label for label in labels[: ends[0]] if label >= 0).decode() == "ho|"
+
+
+@pytest.fixture
+def encoded(smelt, tmp_path, monkeypatch):
+    """The ids, labels and ends of the examples that a training run makes of rows."""
+    monkeypatch.setenv("SMELT_CACHE_DIR", str(tmp_path / "cache"))
+
+    def make(model, rows, *options):
+        path = tmp_path / "rows.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        smelt.good("train", model, "--data", path, "--steps", 1, "--batch", 1, "--quiet", *options)
+        (made,) = (tmp_path / "cache" / "data").iterdir()
+        names = {"ids.i32": numpy.int32, "labels.i32": numpy.int32, "types.i32": numpy.int32, "ends.i64": numpy.int64}
+        return [numpy.fromfile(made / name, dtype=of) for name, of in names.items()]
+
+    return make
+
+
+def llama_with_tokenizer(saved):
+    made = byte_tokenizer(["<s>", "</s>", "<|user|>", "<|assistant|>"])
+    config = {**LLAMA, "vocab_size": made.get_vocab_size(), "max_position_embeddings": 256}
+    directory, _ = saved(transformers.LlamaForCausalLM, transformers.LlamaConfig(**config, eos_token_id=1))
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>")
+    fast.chat_template = (
+        "{% for m in messages %}{% if m.role == 'assistant' %}<|assistant|>{% generation %}{{ m.content }}</s>"
+        "{% endgeneration %}{% else %}<|user|>{{ m.content }}{% endif %}{% endfor %}"
+        "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+    )
+    fast.save_pretrained(directory)
+    return directory, fast
+
+
+def test_answers_count_as_in_transformers(saved, encoded):
+    directory, tokenizer = llama_with_tokenizer(saved)
+    chat = [
+        dict(role="user", content="what is it?"),
+        dict(role="assistant", content="an ä, twice: ää"),
+        dict(role="user", content="and now"),
+        dict(role="assistant", content=" nothing"),
+    ]
+    ids, labels, _, ends = encoded(directory, [dict(messages=chat)] * 30, "--messages-field", "messages")
+    expected = tokenizer.apply_chat_template(
+        chat, return_dict=True, return_assistant_tokens_mask=True, add_generation_prompt=False
+    )
+    assert list(ids[: ends[0]]) == list(expected["input_ids"])
+    assert [int(label >= 0) for label in labels[: ends[0]]] == list(expected["assistant_masks"])
+
+
+def test_completions_count_alone(saved, encoded):
+    directory, tokenizer = llama_with_tokenizer(saved)
+    row = dict(prompt="2 + 2 =", completion=" four")
+    fields = ("--prompt-field", "prompt", "--completion-field", "completion")
+    ids, labels, _, ends = encoded(directory, [row] * 30, *fields)
+    prompt = tokenizer(row["prompt"])["input_ids"]
+    answer = tokenizer(row["completion"], add_special_tokens=False)["input_ids"] + [1]
+    assert list(ids[: ends[0]]) == prompt + answer
+    assert list(labels[: ends[0]]) == [-100] * len(prompt) + answer
 
 
 def write_arrow(path, table, kind, compression=None):
