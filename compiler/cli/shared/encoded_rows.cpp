@@ -76,11 +76,17 @@ class FileEncoding {
       ended_ = error.ends_file();
       if (bad_rows_ == BadRows::stop) {
         encode_block();  // an earlier row may be the first that is not valid
-        refuse(error.what());
+        refuse(with_row(error));
       }
-      refused_.emplace_back(error.what());
+      refused_.push_back(with_row(error));
       return false;
     }
+  }
+
+  /// Damage of compressed data is not that of a single row.
+  std::string with_row(const RowError& error) const {
+    const std::string text = error.what();
+    return text.find("row ") == text.npos ? fmt::format("{} (after row {})", text, reader_.row()) : text;
   }
 
   void encode_block() {

@@ -109,6 +109,7 @@ TEST(Rows, CommaSeparatedValues) {
             "row 5: it is empty",
             "row 6: there is text after a field's closing quote: quotes within a field are doubled",
             R"(["5",""])", "row 8: a field in quotes has no end: the file is damaged or was cut off"}));
+  EXPECT_EQ(rows_of(file, RowFormat::csv, {{"text"}, {"text"}})[0], R"(["plain","plain"])");
   EXPECT_HAS(message_of([&] { open_rows(file, RowFormat::csv, {{"texts"}}); }),
              "there is no column 'texts': the columns are 'text', 'label'");
   EXPECT_EQ(rows_of(d.write("a.tsv", "a\tb\n1\t2\n"), RowFormat::tsv, {{"b"}}), Rows{R"(["2"])"});

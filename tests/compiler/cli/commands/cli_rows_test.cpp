@@ -150,6 +150,11 @@ TEST_F(RowCommands, RowsThatAreNotValidStopARunOrAreCounted) {
   const Outcome skipped = smelt(train + "--on-bad-row skip");
   expect_good(skipped);
   EXPECT_TRUE(has(skipped.err, "3 of 68 rows skipped, the first: ")) << skipped.err;
+  write_zstd("whole.jsonl.zst", texts(3000, 1));
+  const std::string whole = slurp(path("whole.jsonl.zst"));
+  spill(path("cut.jsonl.zst"), whole.substr(0, whole.size() - 5));
+  expect_error(smelt("train gpt2.json --steps 1 --data cut.jsonl.zst"),
+               "'cut.jsonl.zst': zstd data end within");
   spill(path("labels.csv"), "text,label\na,0\nb,1\nc,2\n");
   expect_error(smelt("train bert.json --steps 1 --data labels.csv --label-field label"),
                "'labels.csv', row 3: 'label' is 2: expected a class from 0 to 1");
