@@ -335,6 +335,12 @@ def _plain(output: Any) -> Any:
     return None
 
 
+def named_tensors(outputs: Any) -> dict[str, torch.Tensor]:
+    """The tensors that a forward returns, by the names that a plan gives them."""
+    leaves = _leaves(_plain(outputs))
+    return {_output_name(name): leaf for name, leaf in leaves if isinstance(leaf, torch.Tensor)}
+
+
 def _exported(
     module: torch.nn.Module, arguments: dict[str, Any], shapes: Any, training: bool, defer: bool
 ) -> tuple[tuple[Any, Splits], Any]:

@@ -1,0 +1,275 @@
+"""One class of models in the exam: its outputs, generated tokens, gradients and losses next to those of eager PyTorch."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, Iterator, Optional
+
+import torch
+from transformers import GenerationConfig
+
+import smelt
+import smelt.torch
+
+from ..torch.backend import BEHIND_DIFFERENTIATION
+from ..torch.capture import named_tensors
+from ..torch.compile import compile_text, import_module
+from ..torch.session import ModulePlan
+from .inputs import Batches, Maker, Unknown, first_that_runs
+from .labels import labels_of
+from .shrink import PROFILES, small_config
+from .weights import randomize, with_fixed_norms, without_dropout
+
+SAMPLE = {"B": 3, "T": 11, "S": 7}
+OTHERS = ({"B": 5, "T": 17, "S": 9}, {"B": 2, "T": 24, "S": 13})
+"""Sizes that are never traced."""
+LARGEST = {"B": 6, "T": 32, "S": 16}
+TOLERANCE = 1e-4
+NEW_TOKENS = 8
+MOST_WEIGHTS = 60_000_000
+RATE = 1e-3
+
+Report = Callable[[str, dict[str, Any]], None]
+"""Takes the name of a part and its outcome."""
+
+
+class Wrong(Exception):
+    """Numbers that differ from eager PyTorch's."""
+
+
+# ---- the model
+
+
+def built(model_class: type) -> tuple[Optional[torch.nn.Module], Optional[Batches], str]:
+    """A small model with random weights and the inputs that it takes, or why there is none."""
+    complaint = ""
+    for profile in PROFILES:
+        try:
+            model = constructed(model_class, profile)
+            batches, why = first_that_runs(model, SAMPLE)
+        except Unknown as problem:
+            return None, None, f"input '{problem}' is not known to the exam"
+        except Exception as problem:
+            batches, why = None, f"{type(problem).__name__}: {problem}"
+        if batches is not None:
+            return model, batches, ""
+        complaint = complaint or why
+    return None, None, complaint
+
+
+def constructed(model_class: type, profile: str) -> torch.nn.Module:
+    config = small_config(model_class.config_class, profile)
+    if is_decoder(model_class.__name__) and hasattr(config, "is_decoder"):
+        config.is_decoder = True
+    with torch.device("meta"):
+        count = sum(p.numel() for p in model_class(config).parameters())
+    if count > MOST_WEIGHTS:
+        raise ValueError(f"the small model has {count / 1e6:.0f} million weights")
+    torch.manual_seed(0)
+    return randomize(without_dropout(model_class(config).float().eval()))
+
+
+# ---- comparisons
+
+
+def difference(found: torch.Tensor, expected: torch.Tensor) -> str:
+    """Empty where every element is within the tolerance, relative to it or to the tensor's root mean square."""
+    if found.shape != expected.shape:
+        return f"the shape {list(found.shape)}, expected {list(expected.shape)}"
+    if not expected.is_floating_point():
+        return "" if torch.equal(found, expected) else f"{int((found != expected).sum())} of {expected.numel()} elements differ"
+    found, expected = found.double(), expected.double()
+    usual = expected[expected.isfinite()].square().mean().sqrt() if expected.isfinite().any() else torch.tensor(1.0)
+    close = (found - expected).abs() <= TOLERANCE * (expected.abs() + usual)
+    same = (found == expected) | (found.isnan() & expected.isnan())
+    wrong = ~(close | same)
+    if not wrong.any():
+        return ""
+    return f"{int(wrong.sum())} of {wrong.numel()} elements, by up to {float((found - expected)[wrong].abs().max()):.1e} (typical value {float(usual):.1e})"
+
+
+def check(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], where: str) -> int:
+    """Returns how many tensors with a float other than 0 were compared. Throws Wrong."""
+    compared = 0
+    for name, value in found.items():
+        if name not in expected:
+            continue
+        if fault := difference(value, expected[name]):
+            raise Wrong(f"{name} at {where}: {fault}")
+        compared += value.is_floating_point() and bool(expected[name].isfinite().all()) and bool(expected[name].any())
+    return compared
+
+
+def tensors_of(batch: dict[str, Any]) -> dict[str, torch.Tensor]:
+    return {name: value for name, value in batch.items() if isinstance(value, torch.Tensor)}
+
+
+def eager(model: torch.nn.Module, batch: dict[str, Any]) -> dict[str, torch.Tensor]:
+    with torch.no_grad():
+        return named_tensors(model(**batch))
+
+
+# ---- sizes that change
+
+
+def choices(names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """All sizes, then fewer, for models whose code fixes some of them."""
+    yield names
+    if len(names) > 1:
+        yield ("B",)
+        yield tuple(name for name in names if name != "B")
+
+
+def sizes_for(chosen: tuple[str, ...], sizes: dict[str, int]) -> dict[str, int]:
+    return {name: sizes[name] if name in chosen else SAMPLE[name] for name in sizes}
+
+
+def with_most_sizes(names: tuple[str, ...], attempt: Callable[[tuple[str, ...]], Any]) -> tuple[Any, tuple[str, ...]]:
+    """The first attempt that is not refused; the first refusal if all are."""
+    first: Optional[smelt.Error] = None
+    for chosen in choices(names):
+        try:
+            return attempt(chosen), chosen
+        except smelt.Error as refusal:
+            first = first or refusal
+    raise first or smelt.Error("no size of the inputs may change")
+
+
+# ---- the parts
+
+
+def examine(model_class: type, report: Report, train: bool, limit: float) -> None:
+    """Reports each part as soon as it is known: "build", "forward", "generate", "train"."""
+    model, batches, why = built(model_class)
+    if model is None or batches is None:
+        report("build", {"kind": "not built", "note": why})
+        return
+    report("build", {"kind": "right", "weights": sum(p.numel() for p in model.parameters())})
+    plan = guarded("forward", report, lambda: forward(model, batches, limit))
+    if plan is not None and generates(model):
+        guarded("generate", report, lambda: generate(model, plan, batches))
+    labels = labels_of(Maker(model)) if train else None
+    if labels:
+        guarded("train", report, lambda: training(model, Batches({**batches.forms, **labels}, batches.constants), limit))
+
+
+def guarded(part: str, report: Report, run: Callable[[], tuple[dict[str, Any], Any]]) -> Any:
+    """The outcome of a part, refused and wrong ones too."""
+    begun = time.perf_counter()
+    result = None
+    try:
+        outcome, result = run()
+    except Wrong as fault:
+        outcome = {"kind": "wrong", "note": str(fault)}
+    except smelt.Error as refusal:
+        outcome = {"kind": "refused", "note": str(refusal)}
+    except Exception as problem:
+        outcome = {"kind": "crash", "note": f"{type(problem).__name__}: {problem}"}
+    report(part, {**outcome, "seconds": round(time.perf_counter() - begun, 2)})
+    return result
+
+
+def forward(model: torch.nn.Module, batches: Batches, limit: float) -> tuple[dict[str, Any], Any]:
+    sample = batches.make(SAMPLE)
+
+    def attempt(chosen: tuple[str, ...]) -> tuple[Any, float]:
+        begun = time.perf_counter()
+        plan = smelt.torch.compile_module(
+            model, sample, dynamic_shapes=batches.dynamic_shapes(chosen), max=batches.bounds(LARGEST), no_plan_cache=True, time_limit=limit
+        )
+        return plan, time.perf_counter() - begun
+
+    (plan, seconds), chosen = with_most_sizes(batches.names(), attempt)
+    session = plan.session()
+    for sizes in OTHERS:
+        batch = batches.make(sizes_for(chosen, sizes))
+        found = session.run(**tensors_of(batch))
+        if not check(found, eager(model, batch), str(sizes_for(chosen, sizes))):
+            return {"kind": "empty", "note": "no output has a finite float other than 0"}, None
+    return {"kind": "right", "compile": round(seconds, 2), "sizes": "".join(chosen)}, plan
+
+
+def generates(model: torch.nn.Module) -> bool:
+    """Whether it is a decoder of text alone, which generates from its logits."""
+    is_encoder_decoder = getattr(model.config, "is_encoder_decoder", False) and "decoder_input_ids" in Maker(model).parameters
+    is_text = "input_ids" in Maker(model).parameters and not is_encoder_decoder
+    return is_decoder(type(model).__name__) and is_text and model.can_generate()
+
+
+def is_decoder(name: str) -> bool:
+    return name.endswith(("ForCausalLM", "LMHeadModel"))
+
+
+def generate(model: torch.nn.Module, plan: Any, batches: Batches) -> tuple[dict[str, Any], Any]:
+    """Greedy tokens of Hugging Face's generate(), which keeps a cache, and of the plan, which reads all tokens again."""
+    names = set(plan.program.inputs)
+    ids = batches.make(SAMPLE)["input_ids"]
+    model.generation_config = GenerationConfig(max_new_tokens=NEW_TOKENS, do_sample=False, pad_token_id=0)
+    expected = model.generate(ids, attention_mask=torch.ones_like(ids))
+    session, found = plan.session(), ids
+    for _ in range(NEW_TOKENS):
+        batch = {"input_ids": found, "attention_mask": torch.ones_like(found)}
+        logits = session.run(**{name: batch[name] for name in names})["logits"]
+        found = torch.cat([found, logits[:, -1].argmax(-1, keepdim=True)], 1)
+    if not torch.equal(found, expected):
+        raise Wrong(f"{int((found != expected).sum())} of {NEW_TOKENS * len(ids)} tokens differ")
+    return {"kind": "right"}, None
+
+
+def training(model: torch.nn.Module, batches: Batches, limit: float) -> tuple[dict[str, Any], Any]:
+    """Gradients of one batch, and the losses of three steps of AdamW."""
+    with_fixed_norms(model)
+    sample = batches.make(SAMPLE)
+    begun = time.perf_counter()
+    if getattr(model(**sample), "loss", None) is None:
+        return {"kind": "no loss", "note": "the model returns no loss for these labels"}, None
+    (program, chosen) = with_most_sizes(
+        batches.names(), lambda names: limited_import(model, sample, batches.dynamic_shapes(names), batches.bounds(LARGEST))
+    )
+    gradients(model, program, batches.make(sizes_for(chosen, OTHERS[0])))
+    losses(model, program, [batches.make(sizes_for(chosen, sizes)) for sizes in (*OTHERS, SAMPLE)])
+    return {"kind": "right", "sizes": "".join(chosen), "compile": round(time.perf_counter() - begun, 2)}, None
+
+
+def limited_import(model: torch.nn.Module, sample: dict[str, Any], shapes: dict[str, Any], bounds: dict[str, int]) -> Any:
+    return import_module(model, sample, shapes, bounds, True, "loss", decay_all=True)
+
+
+def gradients(model: torch.nn.Module, program: Any, batch: dict[str, Any]) -> None:
+    passes = f"differentiate{{output=loss_sum}},{BEHIND_DIFFERENTIATION}"
+    session = compile_text(program.text, mode="infer", pipeline=passes, no_plan_cache=True).session(from_scratch=True)
+    session.load_state_dict({name: tensor.detach() for name, tensor in program.parameters.items()})
+    found = session.run("loss", **tensors_of(batch))
+    model.zero_grad()
+    model(**batch).loss.backward()
+    count = float(found["token_count"])
+    expected = {f"grad.{n}": p.grad for n, p in model.named_parameters() if p.grad is not None and p.grad.any()}
+    found = {name: torch.from_dlpack(value) / count for name, value in found.items() if name.startswith("grad.")}
+    whole = {name: found[name] for name in expected if name in found}
+    if missing := sorted(set(expected) - set(found)):
+        raise Wrong(f"no gradient of {missing[0][5:]} and {len(missing) - 1} others")
+    check_gradients(whole, expected)
+
+
+def check_gradients(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> None:
+    """Each within the tolerance of its own length, or of a thousandth of the longest's, which rounding reaches."""
+    longest = max(float(g.norm()) for g in expected.values())
+    for name, gradient in expected.items():
+        error = float((found[name].double() - gradient.double()).norm())
+        if not error <= TOLERANCE * max(float(gradient.norm()), 1e-3 * longest):
+            raise Wrong(f"{name}: off by {error:.1e}, its length is {float(gradient.norm()):.1e}")
+
+
+def losses(model: torch.nn.Module, program: Any, given: list[dict[str, Any]]) -> None:
+    rule = smelt.AdamW(weight_decay=0.01)
+    plan = compile_text(program.text, mode="train", no_plan_cache=True, entry=["train_step"], **rule.options())
+    session = ModulePlan(plan, model, program, True, rule.lr).session()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01)
+    for step, batch in enumerate(given):
+        found = session.step(lr=RATE, **tensors_of(batch)).loss
+        optimizer.zero_grad()
+        loss = model(**batch).loss
+        loss.backward()
+        optimizer.step()
+        if not abs(found - loss.item()) <= TOLERANCE * abs(loss.item()):
+            raise Wrong(f"the loss of step {step + 1} is {found:.6g}, expected {loss.item():.6g}")

@@ -1,0 +1,310 @@
+"""Batches of inputs, made from the arguments that a model's forward has and from the model's configuration."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from itertools import islice, product
+from typing import Any, Callable, Iterator, Mapping, Optional
+
+import torch
+
+from .rules import FIRST_SPECIAL
+
+Sizes = Mapping[str, int]
+"""B rows, T tokens (or steps of a signal), S tokens of a decoder."""
+MOST_FORMS = 24
+"""How many combinations of forms of inputs are tried."""
+
+
+class Unknown(Exception):
+    """An argument that forward requires and nothing here can make."""
+
+
+@dataclass
+class Form:
+    """One way to make an argument: the names of its dims, or their sizes, and what fills it."""
+
+    dims: tuple[Any, ...]
+    fill: Callable[[tuple[int, ...], torch.Generator], torch.Tensor]
+
+    def make(self, sizes: Sizes, generator: torch.Generator) -> torch.Tensor:
+        return self.fill(tuple(_size(dim, sizes) for dim in self.dims), generator)
+
+
+def _size(dim: Any, sizes: Sizes) -> int:
+    """A number, a name, or a multiple of a name with a rest, (name, factor, rest)."""
+    if isinstance(dim, tuple):
+        return sizes[dim[0]] * dim[1] + dim[2]
+    return sizes[dim] if isinstance(dim, str) else dim
+
+
+@dataclass
+class Batches:
+    """Arguments by name."""
+
+    forms: dict[str, Form] = field(default_factory=dict)
+    constants: dict[str, Any] = field(default_factory=dict)
+
+    def make(self, sizes: Sizes) -> dict[str, Any]:
+        generator = torch.Generator().manual_seed(sum(1000**i * n for i, n in enumerate(sizes.values())) % 2**31)
+        tensors = {name: form.make(sizes, generator) for name, form in self.forms.items()}
+        return {**tensors, **self.constants}
+
+    def dynamic_shapes(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """The dims with these names; lengths of signals are named after their multiples."""
+        return {
+            argument: {i: _name(dim) for i, dim in enumerate(form.dims) if _name(dim)[:1] in names}
+            for argument, form in self.forms.items()
+        }
+
+    def bounds(self, largest: Sizes) -> dict[str, int]:
+        dims = [dim for form in self.forms.values() for dim in form.dims if not isinstance(dim, int)]
+        return {_name(dim): _size(dim, largest) for dim in dims}
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(sorted({_name(dim)[0] for form in self.forms.values() for dim in form.dims if not isinstance(dim, int)}))
+
+
+def _name(dim: Any) -> str:
+    if isinstance(dim, tuple):
+        return f"{dim[0]}{dim[1]}_{dim[2]}" if dim[1:] != (1, 0) else dim[0]
+    return dim if isinstance(dim, str) else ""
+
+
+# ---- what fills a tensor
+
+
+def normal(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    return torch.randn(shape, generator=generator)
+
+
+def uniform(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    return torch.rand(shape, generator=generator)
+
+
+def ids(limit: int, least: int = 0) -> Callable[[tuple[int, ...], torch.Generator], torch.Tensor]:
+    return lambda shape, generator: torch.randint(min(least, limit - 1), limit, shape, generator=generator)
+
+
+def padding(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """Ones, and zeros in the last third of the first row."""
+    mask = torch.ones(shape, dtype=torch.int64)
+    mask[0, ..., shape[-1] - shape[-1] // 3 :] = 0
+    return mask
+
+
+def boolean_padding(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    return padding(shape, generator).bool()
+
+
+def ones(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    return torch.ones(shape, dtype=torch.int64)
+
+
+def boxes(limit: int) -> Callable[[tuple[int, ...], torch.Generator], torch.Tensor]:
+    """x0 <= x1 and y0 <= y1, below the limit."""
+
+    def fill(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+        corners = torch.randint(0, limit // 2, (*shape[:-1], 2), generator=generator)
+        extents = torch.randint(1, limit // 2, (*shape[:-1], 2), generator=generator)
+        return torch.cat([corners, corners + extents], -1)
+
+    return fill
+
+
+# ---- what the configuration says
+
+
+def parts(config: Any) -> list[Any]:
+    """The configuration and its parts, the whole first."""
+    found = [config]
+    for name in getattr(type(config), "sub_configs", None) or {}:
+        part = getattr(config, name, None)
+        if part is not None and hasattr(part, "to_dict"):
+            found += parts(part)
+    return found
+
+
+def number(config: Any, names: tuple[str, ...], otherwise: int) -> int:
+    """The first of these fields that is a number, in the whole or a part; of a pair its first."""
+    for part in parts(config):
+        for name in names:
+            value = getattr(part, name, None)
+            value = value[0] if isinstance(value, (list, tuple)) and value else value
+            if isinstance(value, int) and not isinstance(value, bool):
+                return value
+    return otherwise
+
+
+class Maker:
+    """Forms of the arguments of one model's forward."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        self.model = model
+        self.config = model.config
+        self.name = type(model).__name__
+        self.parameters = {n: p for n, p in inspect.signature(model.forward).parameters.items() if p.kind != p.VAR_KEYWORD}
+
+    def batches(self) -> Iterator[Batches]:
+        """In the order in which they are to be tried."""
+        for names in self._choices(self._names()):
+            forms = {name: self._forms(name) for name in names}
+            for chosen in islice(product(*forms.values()), MOST_FORMS):
+                yield Batches(dict(zip(forms, chosen)), self._constants())
+
+    @staticmethod
+    def _choices(names: list[str]) -> Iterator[list[str]]:
+        """All names, then those without ids for a decoder, which some heads make of the encoder's."""
+        yield names
+        if "decoder_input_ids" in names:
+            yield [name for name in names if name != "decoder_input_ids"]
+
+    def _names(self) -> list[str]:
+        main = self.model.main_input_name
+        main = main if isinstance(main, (list, tuple)) else [main]
+        names = [n for n in main if n in self.parameters]
+        names += [n for n, p in self.parameters.items() if p.default is p.empty and p.kind != p.VAR_POSITIONAL and n not in names]
+        if "input_ids" in names and "attention_mask" in self.parameters:
+            names.append("attention_mask")
+        if self._needs_decoder_ids():
+            names.append("decoder_input_ids")
+        names += [n for n in ("bbox",) if n in self.parameters]
+        if "input_ids" in names and "pixel_values" in self.parameters and self._is_two_towers():
+            names.append("pixel_values")
+        return list(dict.fromkeys(names))
+
+    def _needs_decoder_ids(self) -> bool:
+        return "decoder_input_ids" in self.parameters and bool(getattr(self.config, "is_encoder_decoder", False))
+
+    def _is_two_towers(self) -> bool:
+        """A text and an image that are compared, not an image within a text."""
+        return "return_loss" in self.parameters
+
+    def _constants(self) -> dict[str, Any]:
+        return {"use_cache": False} if "use_cache" in self.parameters else {}
+
+    def _forms(self, name: str) -> list[Form]:
+        makers: dict[str, Callable[[], list[Form]]] = {
+            "input_ids": self._ids,
+            "decoder_input_ids": lambda: [Form(("B", "S"), ids(self._vocabulary(), self._least()))],
+            "attention_mask": lambda: [Form(self._ids()[0].dims, padding)],
+            "pixel_values": self._images,
+            "pixel_values_videos": self._videos,
+            "input_values": self._signals,
+            "input_features": self._spectrograms,
+            "bbox": lambda: [Form(("B", "T", 4), boxes(number(self.config, ("max_2d_position_embeddings",), 128)))],
+            "past_values": self._series,
+            "hidden_states": lambda: [Form(("B", "T", self._width()), normal)],
+            "inputs_embeds": lambda: [Form(("B", "T", self._width()), normal)],
+            "encoder_hidden_states": lambda: [Form(("B", 5, self._width()), normal)],
+            "query_embeds": lambda: [Form(("B", 8, self._width()), normal)],
+            "latents": self._latents,
+            "flattened_patches": lambda: [Form(("B", "T", 2 + self._patch_area()), uniform)],
+            "inputs": lambda: [*self._ids(), Form(("B", "T", self._width()), normal)],
+            "bool_masked_pos": lambda: [Form(("B", self._patches()), lambda s, g: torch.rand(s, generator=g) < 0.5)],
+            "input_features_mask": lambda: [Form(("B", "T"), boolean_padding)],
+        }
+        if name not in makers:
+            raise Unknown(name)
+        return makers[name]()
+
+    # ---- tokens
+
+    def _vocabulary(self) -> int:
+        return number(self.config, ("vocab_size", "n_words", "text_vocab_size", "codebook_size", "num_embeddings"), 64)
+
+    def _least(self) -> int:
+        """Ids of special tokens come first, and are in no text."""
+        return max(FIRST_SPECIAL, *self._special(), 0) + 1
+
+    def _special(self) -> list[int]:
+        fields = [vars(part) for part in parts(self.config)]
+        found = [v for values in fields for n, v in values.items() if n.endswith(("token_id", "token_index")) and isinstance(v, int)]
+        return [v for v in found if v < self._vocabulary() // 2] or [0]
+
+    def _ids(self) -> list[Form]:
+        fill = ids(self._vocabulary(), self._least())
+        books = number(self.config, ("num_codebooks", "n_codebooks", "num_quantizers"), 0)
+        forms = [Form(("B", "T"), fill)]
+        if "MultipleChoice" in self.name:
+            forms = [Form(("B", 2, "T"), fill)]
+        if books:
+            forms += [Form(("B", "T", books), fill), Form(("B", books, "T"), fill)]
+        return forms
+
+    def _width(self) -> int:
+        return number(self.config, ("hidden_size", "d_model", "n_embd", "embed_dim", "dim"), 64)
+
+    # ---- images
+
+    def _side(self) -> int:
+        return number(self.config, ("image_size", "img_size", "input_size", "image_resolution"), 64)
+
+    def _channels(self) -> int:
+        return number(self.config, ("num_channels", "in_channels", "in_chans", "channels"), 3)
+
+    def _patch_area(self) -> int:
+        return self._channels() * number(self.config, ("patch_size",), 8) ** 2
+
+    def _patches(self) -> int:
+        return (self._side() // number(self.config, ("patch_size",), 8)) ** 2
+
+    def _images(self) -> list[Form]:
+        channels, side = self._channels(), self._side()
+        frames = number(self.config, ("num_frames", "frames_per_clip"), 4)
+        forms = [Form(("B", channels, side, side), normal), Form(("B", frames, channels, side, side), normal)]
+        if hasattr(self.config, "num_frames") or hasattr(self.config, "tubelet_size"):
+            forms.reverse()
+        return [*forms, Form(("B", channels, 64, 64), normal), Form(("B", channels, 128, 128), normal), Form(("B", 1, channels, side, side), normal), Form(("B", "T", self._patch_area()), normal)]
+
+    def _videos(self) -> list[Form]:
+        frames = number(self.config, ("num_frames", "frames_per_clip"), 4)
+        return [Form(("B", frames, self._channels(), self._side(), self._side()), normal)]
+
+    def _latents(self) -> list[Form]:
+        channels = number(self.config, ("latent_channels", "in_channels", "latent_dim"), 4)
+        return [Form(("B", channels, 8, 8), normal), Form(("B", channels, "T"), normal), Form(("B", "T", channels), normal)]
+
+    # ---- sound
+
+    def _signals(self) -> list[Form]:
+        """Samples, or a spectrogram of a fixed length."""
+        bins = number(self.config, ("num_mel_bins", "feature_size", "model_in_dim"), 80)
+        steps = number(self.config, ("max_length",), 64)
+        long, short = ("T", 64, 400), ("T", 320, 3200)
+        channels = number(self.config, ("audio_channels", "input_channels"), 1)
+        forms = [Form(("B", long), normal), Form(("B", short), normal), Form(("B", channels, long), normal)]
+        forms += [Form(("B", channels, short), normal), Form(("B", "T", bins), normal), Form(("B", bins, "T"), normal)]
+        spectrogram = Form(("B", steps, bins), normal)
+        return [spectrogram, *forms] if hasattr(self.config, "frequency_stride") else [*forms, spectrogram]
+
+    def _spectrograms(self) -> list[Form]:
+        bins = number(self.config, ("num_mel_bins", "input_feat_per_channel", "feature_size", "input_dim", "n_mels"), 80)
+        positions = number(self.config, ("max_source_positions", "max_position_embeddings"), 64)
+        forms = [Form(("B", bins, 2 * positions), normal), Form(("B", ("T", 8, 0), bins), normal), Form(("B", bins, ("T", 8, 0)), normal)]
+        return [*forms, Form(("B", "T", self._feature_width()), normal), Form(("B", 1, 64, bins), normal), Form(("B", 1, 1024, bins), normal)]
+
+    def _feature_width(self) -> int:
+        return number(self.config, ("feature_projection_input_dim", "input_size", "hidden_size"), 64)
+
+    # ---- series of numbers
+
+    def _series(self) -> list[Form]:
+        length = number(self.config, ("context_length", "context_size"), 32)
+        channels = number(self.config, ("num_input_channels", "input_size"), 1)
+        patch = number(self.config, ("patch_length",), 8)
+        return [Form(("B", length, channels), normal), Form(("B", length), normal), Form(("B", ("T", patch, 0)), normal)]
+
+
+def first_that_runs(model: torch.nn.Module, sizes: Sizes) -> tuple[Optional[Batches], str]:
+    """The first batches that the model takes, or the first complaint."""
+    complaint = ""
+    for batches in Maker(model).batches():
+        try:
+            with torch.no_grad():
+                model(**batches.make(sizes))
+            return batches, ""
+        except Exception as problem:
+            complaint = complaint or f"{type(problem).__name__}: {problem}"
+    return None, complaint
