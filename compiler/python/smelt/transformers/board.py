@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections import defaultdict
-from typing import Any, Mapping, Sequence
+from collections import Counter, defaultdict
+from typing import Any, Iterable, Mapping, Sequence
 
 from .classes import Folder
 from .results import Line, kind
@@ -14,9 +14,9 @@ Lines = Mapping[str, Line]
 WORST_FIRST = ("crash", "wrong", "slow", "empty", "refused", "not built", "no loss", "right")
 
 
-def outcomes(lines: Lines, part: str) -> dict[str, str]:
-    """The outcome of each class in one part; a model that is not built has none in later ones."""
-    return {name: kind(line, part) for name, line in lines.items() if kind(line, part)}
+def outcomes(lines: Lines, part: str) -> list[str]:
+    """Of the classes that have the part; a model that is not built has none but the first."""
+    return [kind(line, part) for line in lines.values()]
 
 
 def by_folder(lines: Lines) -> dict[str, list[Line]]:
@@ -46,22 +46,15 @@ def counts(lines: Lines, every: Sequence[Folder]) -> dict[str, Any]:
         "forward": _tally(forward.values()),
         "train": _tally(train.values()),
         "classes forward": _tally(verdict([line], "forward") for line in lines.values()),
-        "classes train": _tally(outcomes(lines, "train").values()),
-        "generate": _tally(outcomes(lines, "generate").values()),
-        "only batch": sum(line["parts"]["forward"].get("sizes") == "B" and _has_length(line) for line in lines.values() if kind(line, "forward") == "right"),
+        "classes train": _tally(outcomes(lines, "train")),
+        "generate": _tally(outcomes(lines, "generate")),
+        "fixed": sum("fixed" in line["parts"]["forward"] for line in lines.values() if kind(line, "forward") == "right"),
         "median": statistics.median(times) if times else 0.0,
     }
 
 
-def _has_length(line: Line) -> bool:
-    return line["parts"]["forward"].get("all sizes", "B") != "B"
-
-
-def _tally(kinds: Any) -> dict[str, int]:
-    found: dict[str, int] = defaultdict(int)
-    for each in kinds:
-        if each:
-            found[each] += 1
+def _tally(kinds: Iterable[str]) -> dict[str, int]:
+    found = Counter(kinds)
     return {each: found[each] for each in reversed(WORST_FIRST) if found[each]}
 
 
@@ -93,11 +86,11 @@ and compares it with eager PyTorch:
 - **Gradients** of one batch, each tensor within 1e-4 of its length, and the losses of three steps of AdamW within 1e-4. Batch norms
   keep their statistics.
 
-A model whose code fixes its length is exported with a batch that changes only. A folder of transformers has the worst outcome of
+Where not all sizes of the inputs can change, the batch alone changes, or else the lengths. A folder of transformers has the worst outcome of
 its classes that were examined. To examine more classes, run the command again; it goes on where it ended:
 
     PYTHONPATH=build/python build/python-venv/bin/python -m smelt.transformers.exam --all --train \\
-      --report tests/python/transformers/board-{version}.jsonl --page docs/reference/transformers.md
+      --report tests/python/torch/transformers-{version}.jsonl --page docs/reference/transformers.md
 """
 
 
@@ -110,8 +103,8 @@ def page(lines: Lines, every: Sequence[Folder], version: str) -> str:
 def _summary(c: Mapping[str, Any]) -> str:
     return (
         f"{c['classes']} classes in {c['folders']} of {c['all folders']} folders were examined; all classes of {c['complete']} folders "
-        f"were. The median time to compile a forward, with its export, is {c['median']:.1f} s. {c['only batch']} classes are right with "
-        "a batch that changes, and a length that does not."
+        f"were. The median time to compile a forward, with its export, is {c['median']:.1f} s. {c['fixed']} classes are right with "
+        "some of the sizes that change, because their code or Smelt fixes the others."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-SERIES = {"prediction_length": 4, "context_length": 16}
+SERIES = {"prediction_length": 4, "context_length": 16, "num_time_features": 2}
 
 FIELDS: dict[str, dict[str, Any]] = {
     # Series have no length by default.
@@ -23,6 +23,12 @@ FIELDS: dict[str, dict[str, Any]] = {
     # The third layer of each three is attention.
     "RecurrentGemmaConfig": {"num_hidden_layers": 3},
     "ChameleonConfig": {"vocabulary_map": {"<image>": 10, "IMGIMGA": 11, "IMGIMGB": 12}},
+    # By default all layers are of one kind, of which the model's own code cannot run a model.
+    "GraniteMoeHybridConfig": {"layer_types": ["linear_attention", "full_attention"], "num_hidden_layers": 2},
+    "BambaConfig": {"attn_layer_indices": [1]},
+    "DbrxAttentionConfig": {"rope_theta": 10000.0},
+    # The images' width follows from lists of channels.
+    "AlignConfig": {"projection_dim": 640},
     # A stage reads a rate that there is for deep ones alone.
     "CvtConfig": {"depth": [1, 2, 3]},
     # Languages and vocabularies that a checkpoint sets.

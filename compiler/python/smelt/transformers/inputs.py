@@ -13,6 +13,7 @@ from .rules import FIRST_SPECIAL
 
 Sizes = Mapping[str, int]
 """B rows, T tokens (or steps of a signal), S tokens of a decoder."""
+OTHERS = ("pixel_values", "input_ids", "inputs_embeds", "decoder_input_ids", "decoder_inputs_embeds", "input_features", "input_values", "visual_feats")
 MOST_FORMS = 24
 """How many combinations of forms of inputs are tried."""
 
@@ -51,10 +52,11 @@ class Batches:
         tensors = {name: form.make(sizes, generator) for name, form in self.forms.items()}
         return {**tensors, **self.constants}
 
-    def dynamic_shapes(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """The dims with these names; lengths of signals are named after their multiples."""
+    def dynamic_shapes(self, least: Sizes) -> dict[str, Any]:
+        """The dims with these names, which are at least as long as given. Lengths of signals are named after the
+        multiples that they are."""
         return {
-            argument: {i: _name(dim) for i, dim in enumerate(form.dims) if _name(dim)[:1] in names}
+            argument: {i: _dim(dim, least) for i, dim in enumerate(form.dims) if _name(dim)[:1] in least and _name(dim)}
             for argument, form in self.forms.items()
         }
 
@@ -64,6 +66,11 @@ class Batches:
 
     def names(self) -> tuple[str, ...]:
         return tuple(sorted({_name(dim)[0] for form in self.forms.values() for dim in form.dims if not isinstance(dim, int)}))
+
+
+def _dim(dim: Any, least: Sizes) -> Any:
+    name = _name(dim)
+    return torch.export.Dim(name, min=least[name]) if least.get(name, 1) > 1 else name
 
 
 def _name(dim: Any) -> str:
@@ -100,6 +107,10 @@ def boolean_padding(shape: tuple[int, ...], generator: torch.Generator) -> torch
 
 def ones(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     return torch.ones(shape, dtype=torch.int64)
+
+
+def positions(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    return torch.arange(shape[-1]).expand(shape).clone()
 
 
 def boxes(limit: int) -> Callable[[tuple[int, ...], torch.Generator], torch.Tensor]:
@@ -153,12 +164,17 @@ class Maker:
             for chosen in islice(product(*forms.values()), MOST_FORMS):
                 yield Batches(dict(zip(forms, chosen)), self._constants())
 
-    @staticmethod
-    def _choices(names: list[str]) -> Iterator[list[str]]:
-        """All names, then those without ids for a decoder, which some heads make of the encoder's."""
+    def _choices(self, names: list[str]) -> Iterator[list[str]]:
+        """All names, those without ids for a decoder, which some heads make of the encoder's, and with another input, for
+        models whose forward asks for one in its code alone."""
         yield names
         if "decoder_input_ids" in names:
             yield [name for name in names if name != "decoder_input_ids"]
+        for name in OTHERS:
+            if name in self.parameters and name not in names:
+                yield [*names, name]
+                if name == "input_ids" and "attention_mask" in self.parameters:
+                    yield [*names, name, "attention_mask"]
 
     def _names(self) -> list[str]:
         main = self.model.main_input_name
@@ -199,6 +215,12 @@ class Maker:
             "inputs_embeds": lambda: [Form(("B", "T", self._width()), normal)],
             "encoder_hidden_states": lambda: [Form(("B", 5, self._width()), normal)],
             "query_embeds": lambda: [Form(("B", 8, self._width()), normal)],
+            "decoder_inputs_embeds": lambda: [Form(("B", "S", self._width()), normal)],
+            "visual_feats": lambda: [Form(("B", "T", number(self.config, ("visual_feat_dim",), 64)), normal)],
+            "visual_pos": lambda: [Form(("B", "T", 4), uniform)],
+            "past_time_features": lambda: [Form(("B", self._past(), number(self.config, ("num_time_features",), 1)), normal)],
+            "past_observed_mask": lambda: [Form(("B", self._past()), ones)],
+            "position_ids": lambda: [Form(("B", "T"), positions)],
             "latents": self._latents,
             "flattened_patches": lambda: [Form(("B", "T", 2 + self._patch_area()), uniform)],
             "inputs": lambda: [*self._ids(), Form(("B", "T", self._width()), normal)],
@@ -256,7 +278,9 @@ class Maker:
         forms = [Form(("B", channels, side, side), normal), Form(("B", frames, channels, side, side), normal)]
         if hasattr(self.config, "num_frames") or hasattr(self.config, "tubelet_size"):
             forms.reverse()
-        return [*forms, Form(("B", channels, 64, 64), normal), Form(("B", channels, 128, 128), normal), Form(("B", 1, channels, side, side), normal), Form(("B", "T", self._patch_area()), normal)]
+        forms += [Form(("B", channels, each, each), normal) for each in (64, 128)]
+        forms += [Form(("B", each, channels, side, side), normal) for each in (1, 2)]
+        return [*forms, Form(("B", "T", self._patch_area()), normal)]
 
     def _videos(self) -> list[Form]:
         frames = number(self.config, ("num_frames", "frames_per_clip"), 4)
@@ -290,11 +314,15 @@ class Maker:
 
     # ---- series of numbers
 
+    def _past(self) -> int:
+        lags = getattr(self.config, "lags_sequence", None) or [0]
+        return number(self.config, ("context_length", "context_size"), 32) + max(lags)
+
     def _series(self) -> list[Form]:
-        length = number(self.config, ("context_length", "context_size"), 32)
+        length = self._past()
         channels = number(self.config, ("num_input_channels", "input_size"), 1)
         patch = number(self.config, ("patch_length",), 8)
-        return [Form(("B", length, channels), normal), Form(("B", length), normal), Form(("B", ("T", patch, 0)), normal)]
+        return [Form(("B", length), normal), Form(("B", length, channels), normal), Form(("B", ("T", patch, 0)), normal)]
 
 
 def first_that_runs(model: torch.nn.Module, sizes: Sizes) -> tuple[Optional[Batches], str]:

@@ -34,7 +34,7 @@ def line_of(folder: str, name: str, parts: dict[str, dict[str, Any]]) -> Line:
         open_parts = [part for part in PARTS if part not in parts]
         parts[open_parts[0] if open_parts else "train"] = end
     for outcome in parts.values():
-        outcome["note"] = shortened(outcome.get("note", ""))
+        outcome.update({key: shortened(outcome[key]) for key in ("note", "fixed") if key in outcome})
     return {"folder": folder, "class": name, "parts": parts}
 
 

@@ -75,6 +75,7 @@ def widths(heads: int, head: int) -> Rules:
         (r"kernel|stride|dilation|padding|window|pattern|interval|_every_|frequency|bucket|scale|rate$|ratio|temperature", kept),
         (r"(key_value|kv)_heads", grouped),
         (r"mamba_n_heads|linear_num_value_heads", most(2 * heads)),
+        (r"index_n_heads", most(16)),  # with few, scores of several keys are 0, and which of them is among the best is open
         (r"heads?$", most(heads)),
         (r"rank$", most(16)),
         (r"head_dim|head_size|^d_kv$|kv_channels|d_head|rotary_dim|d_state|state_size", most(head)),
@@ -91,7 +92,7 @@ ABSENT: dict[str, Any] = {
     "num_key_value_heads": 4, "head_dim": 16, "n_routed_experts": 4, "num_experts": 4, "num_local_experts": 4, "num_experts_per_tok": 2,
     "moe_intermediate_size": 32, "intermediate_size": 128, "vocab_size": VOCABULARY, "num_hidden_layers": 2, "hidden_size": 64,
     "num_attention_heads": 4, "layer_types": ["full_attention", "full_attention"], "sliding_window": 8, "index_topk": 8,
-    "shared_expert_intermediate_size": 32, "kv_lora_rank": 16, "q_lora_rank": 16, "n_group": 1, "topk_group": 1,
+    "shared_expert_intermediate_size": 32, "kv_lora_rank": 16, "q_lora_rank": 16, "n_group": 1, "topk_group": 1, "n_shared_experts": 1,
 }  # fmt: skip
 """Fields that a checkpoint sets and the class does not."""
 

@@ -30,6 +30,7 @@ PROFILES: dict[str, Rules] = {
     "narrow": STRUCTURE + widths(4, 16),
     "filled": STRUCTURE + widths(4, 16),
     "wide heads": STRUCTURE + widths(2, 128),
+    "heads of 64": STRUCTURE + widths(2, 64),
     "large images": STRUCTURE + widths(4, 16)[len(IMAGES) :],
     "short": STRUCTURE,
     "default": [],
@@ -61,10 +62,11 @@ class Shrinker:
         values = {**_defaults(config_class), **given}
         fields = {**given, **self._parts(config_class, values)}
         fields.update(self._fields({name: v for name, v in values.items() if name not in fields or name in given}))
-        fields.update(FIELDS.get(config_class.__name__, {}))
+        own = FIELDS.get(config_class.__name__, {})
+        fields.update(own)
         fields.update({n: v for n, v in self.absent.items() if n not in fields and n in values and values[n] is None})
         config, fault = _made(config_class, fields)
-        kinds = self._kinds(config_class, given, config)
+        kinds = {n: v for n, v in self._kinds(config_class, given, config).items() if n not in own}
         if not kinds and fault:
             raise fault
         return config_class(**{**fields, **kinds}) if kinds else config
@@ -137,7 +139,7 @@ class Shrinker:
         if any(set(kinds) != set(map(str, present[name])) or len(present[name]) > 8 for name, kinds in found.items()):
             longest = max(2, *(len(kinds) for kinds in found.values()))
             found = {n: [kinds[i % len(kinds)] for i in range(longest)] for n, kinds in found.items()}
-            return {**found, "num_hidden_layers": longest, **self._sections(config)}
+            return {**found, **({"num_hidden_layers": longest} if found else {}), **self._sections(config)}
         return self._sections(config)
 
     def _sections(self, config: PreTrainedConfig) -> dict[str, Any]:

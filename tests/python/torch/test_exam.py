@@ -1,0 +1,126 @@
+"""The exam's own machinery: small configurations, inputs, comparisons, limits, and the board."""
+
+import os
+import time
+
+import pytest
+import torch
+import transformers
+
+from smelt.transformers import board, results
+from smelt.transformers.classes import Folder, folder, folders, in_rounds
+from smelt.transformers.examine import SAMPLE, Wrong, check, difference, examine
+from smelt.transformers.inputs import parts
+from smelt.transformers.isolate import isolated
+from smelt.transformers.rules import SpecialIds, indices, stages
+from smelt.transformers.shrink import small_config
+from smelt.transformers.weights import randomize
+
+# ---- small configurations
+
+CONFIGS = ("BertConfig", "LlamaConfig", "Gemma3Config", "T5Config", "CLIPConfig", "SwinConfig", "DeepseekV3Config", "WhisperConfig")
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_small_configurations_keep_their_structure(name):
+    config_class = getattr(transformers, name)
+    small, default = small_config(config_class), config_class()
+    assert [type(part) for part in parts(small)] == [type(part) for part in parts(default)]
+    for part in parts(small):
+        width, heads = getattr(part, "hidden_size", None), getattr(part, "num_attention_heads", None)
+        if isinstance(width, int) and isinstance(heads, int):
+            assert width % heads == 0 and width <= 128
+        layers = getattr(part, "num_hidden_layers", 2)
+        assert 2 <= layers <= 6
+        assert all(getattr(part, field, 0) == 0 for field in ("attention_dropout", "hidden_dropout_prob", "dropout", "drop_path_rate"))
+
+
+def test_each_kind_of_layer_is_in_a_small_model():
+    small = small_config(transformers.Gemma3TextConfig)
+    assert set(small.layer_types) == {"sliding_attention", "full_attention"}
+    assert small.num_hidden_layers == len(small.layer_types)
+
+
+def test_special_tokens_are_in_the_small_vocabulary():
+    small = small_config(transformers.LlavaConfig)
+    assert small.image_token_id < small.text_config.vocab_size
+    ids = SpecialIds()
+    assert ids(2) == 2 and ids(151655) == ids(151655) != ids(151656)
+
+
+def test_indices_of_layers():
+    assert indices([3, 6, 9, 12], 12, 4) == [1, 2, 3, 4]
+    assert indices([2, 5, 8, 11], 12, 4) == [0, 1, 2, 3]
+    assert indices([-1], 12, 2) == [-1]
+    assert stages(["stage3", "stage6", "stage9", "stage12"]) == ["stage1", "stage2", "stage3", "stage4"]
+    assert stages(["stage2", "stage4"]) == ["stage2", "stage4"]
+
+
+def test_no_weight_is_zero():
+    model = randomize(transformers.BertModel(small_config(transformers.BertConfig)))
+    assert all(bool((parameter != 0).all()) for parameter in model.parameters())
+
+
+# ---- classes
+
+
+def test_folders_and_rounds():
+    assert len(folders()) > 500 and folders()[0] == "bert"
+    found = folder("gpt2")
+    assert {each.__name__ for each in found.classes} >= {"GPT2Model", "GPT2LMHeadModel"} and not found.fault
+    pairs = in_rounds([Folder("a", [int, str]), Folder("b", [bool])])
+    assert pairs == [("a", int), ("b", bool), ("a", str)]
+
+
+EXAMINED = (("gpt2", "GPT2LMHeadModel"), ("t5", "T5ForConditionalGeneration"), ("vit", "ViTForImageClassification"))
+
+
+@pytest.mark.parametrize("name, model", EXAMINED)
+def test_classes_are_right(name, model):
+    (model_class,) = (each for each in folder(name).classes if each.__name__ == model)
+    found = {}
+    examine(model_class, found.__setitem__, train=True, limit=120)
+    expected = {"build", "forward", "train"} | ({"generate"} if name == "gpt2" else set())
+    assert {part: outcome["kind"] for part, outcome in found.items()} == dict.fromkeys(expected, "right"), found
+    assert found["forward"]["sizes"] == {"gpt2": "BT", "t5": "BST", "vit": "B"}[name]
+
+
+# ---- comparisons
+
+
+def test_differences_are_found():
+    expected = torch.tensor([1.0, -2.0, 3.0])
+    assert not difference(expected + 1e-5, expected)
+    assert "1 of 3 elements" in difference(expected + torch.tensor([0.0, 1e-2, 0.0]), expected)
+    assert "shape" in difference(expected[:2], expected)
+    assert difference(torch.tensor([float("nan")]), torch.tensor([1.0]))
+    with pytest.raises(Wrong, match="logits at 3"):
+        check({"logits": expected + 1}, {"logits": expected}, "3")
+    assert check({"logits": torch.zeros(2)}, {"logits": torch.zeros(2)}, "") == 0
+    assert SAMPLE["B"] > 1
+
+
+# ---- processes and results
+
+
+def test_limits_of_a_process():
+    assert isolated(lambda report: report("forward", {"kind": "right"}), 20, 8) == {"forward": {"kind": "right"}}
+    assert isolated(lambda report: os.abort(), 20, 8)["end"]["kind"] == "crash"
+    assert isolated(lambda report: time.sleep(60), 0.3, 8)["end"]["kind"] == "slow"
+    assert isolated(lambda report: torch.empty(2**31), 20, 4)["end"]["kind"] == "crash"
+
+
+def test_results_add_up(tmp_path):
+    path = tmp_path / "results.jsonl"
+    right = {"build": {"kind": "right"}, "forward": {"kind": "right", "compile": 2.0, "sizes": "BT"}}
+    results.append(path, results.line_of("a", "AModel", {**right, "end": {"kind": "slow", "note": "x"}}))
+    results.append(path, results.line_of("a", "AForCausalLM", {"build": {"kind": "right"}, "forward": {"kind": "refused", "note": "no row"}}))
+    results.append(path, results.line_of("b", "BModel", {"build": {"kind": "not built", "note": "no size"}}))
+    results.append(path, results.line_of("a", "AModel", right))
+    lines = results.read(path)
+    assert len(lines) == 3 and results.kind(lines["AModel"], "forward") == "right"
+    counts = board.counts(lines, [])
+    assert counts["forward"] == {"refused": 1, "not built": 1}
+    assert counts["classes forward"] == {"right": 1, "refused": 1, "not built": 1}
+    text = board.page(lines, [Folder("a", [int]), Folder("c", fault="no module")], "5.0")
+    assert "| no row | 1 | `AForCausalLM` |" in text and "| `c` | no module |" in text
