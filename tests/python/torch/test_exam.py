@@ -18,7 +18,16 @@ from smelt.transformers.weights import randomize
 
 # ---- small configurations
 
-CONFIGS = ("BertConfig", "LlamaConfig", "Gemma3Config", "T5Config", "CLIPConfig", "SwinConfig", "DeepseekV3Config", "WhisperConfig")
+CONFIGS = (
+    "BertConfig",
+    "LlamaConfig",
+    "Gemma3Config",
+    "T5Config",
+    "CLIPConfig",
+    "SwinConfig",
+    "DeepseekV3Config",
+    "WhisperConfig",
+)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -32,7 +41,10 @@ def test_small_configurations_keep_their_structure(name):
             assert width % heads == 0 and width <= 128
         layers = getattr(part, "num_hidden_layers", 2)
         assert 2 <= layers <= 6
-        assert all(getattr(part, field, 0) == 0 for field in ("attention_dropout", "hidden_dropout_prob", "dropout", "drop_path_rate"))
+        assert all(
+            getattr(part, field, 0) == 0
+            for field in ("attention_dropout", "hidden_dropout_prob", "dropout", "drop_path_rate")
+        )
 
 
 def test_each_kind_of_layer_is_in_a_small_model():
@@ -114,7 +126,12 @@ def test_results_add_up(tmp_path):
     path = tmp_path / "results.jsonl"
     right = {"build": {"kind": "right"}, "forward": {"kind": "right", "compile": 2.0, "sizes": "BT"}}
     results.append(path, results.line_of("a", "AModel", {**right, "end": {"kind": "slow", "note": "x"}}))
-    results.append(path, results.line_of("a", "AForCausalLM", {"build": {"kind": "right"}, "forward": {"kind": "refused", "note": "no row"}}))
+    results.append(
+        path,
+        results.line_of(
+            "a", "AForCausalLM", {"build": {"kind": "right"}, "forward": {"kind": "refused", "note": "no row"}}
+        ),
+    )
     results.append(path, results.line_of("b", "BModel", {"build": {"kind": "not built", "note": "no size"}}))
     results.append(path, results.line_of("a", "AModel", right))
     lines = results.read(path)

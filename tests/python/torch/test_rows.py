@@ -122,6 +122,7 @@ FLOATS = {
     "distances of rows": lambda x, p, i, image: torch.cdist(x[:, :3], p[:, :4]),
     "extremes at places": lambda x, p, i, image: x.scatter_reduce(-1, x.argsort(-1) // 2, p, "amax") + x.sum() * 0,
     "written where the mask is": lambda x, p, i, image: x.masked_scatter(p > 1, p),
+    "written where a check allows": lambda x, p, i, image: written_after_check(x, p),
     "systems": lambda x, p, i, image: torch.linalg.solve(p.mT @ p + torch.eye(6), x.mT @ p) + torch.linalg.inv(p.mT @ p + torch.eye(6)),
     "factors": lambda x, p, i, image: torch.linalg.cholesky(p.mT @ p + torch.eye(6)) + torch.linalg.qr(image[:, 0, :6, :6]).R + torch.linalg.det(image[:, 0, :4, :4])[:, None, None],
     "sums of three products": lambda x, p, i, image: torch.einsum("btc,bsc,bs->bt", x, p, p[..., 0]) + torch.einsum("...ii->...", image[:, :1, :8])[..., :1],
@@ -192,6 +193,13 @@ def results_of(group):
         return problem
     session = plan.session()
     return [(session.run(**batch(*size)), module(**batch(*size))) for size in ((2, 33), (5, 8), (2, 5))]
+
+
+def written_after_check(x, p):
+    """As models of texts with images check that there are as many places as there are features."""
+    mask = p > 1
+    torch._check_tensor_all(mask.sum() <= p.numel())
+    return x.masked_scatter(mask, p)
 
 
 def pairs(name):

@@ -48,7 +48,9 @@ def counts(lines: Lines, every: Sequence[Folder]) -> dict[str, Any]:
         "classes forward": _tally(verdict([line], "forward") for line in lines.values()),
         "classes train": _tally(outcomes(lines, "train")),
         "generate": _tally(outcomes(lines, "generate")),
-        "fixed": sum("fixed" in line["parts"]["forward"] for line in lines.values() if kind(line, "forward") == "right"),
+        "fixed": sum(
+            "fixed" in line["parts"]["forward"] for line in lines.values() if kind(line, "forward") == "right"
+        ),
         "median": statistics.median(times) if times else 0.0,
     }
 
@@ -65,7 +67,9 @@ def table(c: Mapping[str, Any]) -> str:
     }  # fmt: skip
     kinds = [each for each in reversed(WORST_FIRST) if any(each in column for column in columns.values())]
     lines = ["| | " + " | ".join(columns) + " |", "|---|" + "---:|" * len(columns)]
-    lines += [f"| {each} | " + " | ".join(str(column.get(each, 0)) for column in columns.values()) + " |" for each in kinds]
+    lines += [
+        f"| {each} | " + " | ".join(str(column.get(each, 0)) for column in columns.values()) + " |" for each in kinds
+    ]
     return "\n".join(lines)
 
 
@@ -96,7 +100,14 @@ its classes that were examined. To examine more classes, run the command again; 
 
 def page(lines: Lines, every: Sequence[Folder], version: str) -> str:
     found = counts(lines, every)
-    parts = [HEAD.format(version=version), _summary(found), table(found), _right(lines), *_tables(lines), _faulty(every)]
+    parts = [
+        HEAD.format(version=version),
+        _summary(found),
+        table(found),
+        _right(lines),
+        *_tables(lines),
+        _faulty(every),
+    ]
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
 
 
@@ -110,7 +121,9 @@ def _summary(c: Mapping[str, Any]) -> str:
 
 def _right(lines: Lines) -> str:
     folders = by_folder(lines)
-    both = [n for n, found in sorted(folders.items()) if verdict(found, "forward") == verdict(found, "train") == "right"]
+    both = [
+        n for n, found in sorted(folders.items()) if verdict(found, "forward") == verdict(found, "train") == "right"
+    ]
     outputs = [n for n, found in sorted(folders.items()) if verdict(found, "forward") == "right" and n not in both]
     return f"## Right\n\n{_names('Outputs and gradients', both)}\n\n{_names('Outputs', outputs)}"
 
@@ -121,7 +134,11 @@ def _names(title: str, names: Sequence[str]) -> str:
 
 def _tables(lines: Lines) -> list[str]:
     faults = [_table(f"{_TITLES[each]}", lines, (each,)) for each in ("wrong", "crash", "slow", "empty")]
-    return [*faults, _table("Refused, and why", lines, ("refused",)), _table("Not built, and why", lines, ("not built",))]
+    return [
+        *faults,
+        _table("Refused, and why", lines, ("refused",)),
+        _table("Not built, and why", lines, ("not built",)),
+    ]
 
 
 _TITLES = {"wrong": "Wrong", "crash": "Ended by a fault", "slow": "Not done in time", "empty": "No output other than 0"}
@@ -132,7 +149,9 @@ def _table(title: str, lines: Lines, kinds: Sequence[str]) -> str:
     for name, line in sorted(lines.items()):
         for part, outcome in line["parts"].items():
             if outcome["kind"] in kinds:
-                reasons[reason(outcome.get("note", ""))].append(f"`{name}`" + (f" ({part})" if part not in ("build", "forward") else ""))
+                reasons[reason(outcome.get("note", ""))].append(
+                    f"`{name}`" + (f" ({part})" if part not in ("build", "forward") else "")
+                )
     rows = sorted(reasons.items(), key=lambda pair: (-len(pair[1]), pair[0]))
     body = [f"| {why} | {len(names)} | {', '.join(names)} |" for why, names in rows]
     return "\n".join([f"## {title}", "", "| reason | classes | |", "|---|---:|---|", *body]) if rows else ""

@@ -67,7 +67,14 @@ def is_examined(candidate: type, module: str) -> bool:
 
 def _order(candidate: type) -> tuple[int, str]:
     """Heads with a loss before bodies, as they hold the bodies."""
-    heads = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM", "ForImageClassification", "ForCTC")
+    heads = (
+        "ForCausalLM",
+        "LMHeadModel",
+        "ForConditionalGeneration",
+        "ForMaskedLM",
+        "ForImageClassification",
+        "ForCTC",
+    )
     rank = [i for i, head in enumerate(heads) if candidate.__name__.endswith(head)]
     return (rank[0] if rank else len(heads) + candidate.__name__.endswith("Model"), candidate.__name__)
 

@@ -28,13 +28,27 @@ from .isolate import isolated
 
 
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m smelt.transformers.exam", description=(__doc__ or "").split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m smelt.transformers.exam", description=(__doc__ or "").split("\n")[0]
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="a folder of transformers, or a class")
     parser.add_argument("--all", action="store_true", help="all folders: one class of each first, then the others")
     parser.add_argument("--train", action="store_true", help="gradients and three losses of AdamW, too")
-    parser.add_argument("--report", type=pathlib.Path, default=pathlib.Path(f"transformers-{VERSION}.jsonl"), help="file of results; default: %(default)s")
-    parser.add_argument("--page", type=pathlib.Path, help="write the board to this file, docs/reference/transformers.md")
-    parser.add_argument("--again", default="", metavar="KINDS", help="examine classes with these outcomes again: refused,wrong,crash,slow")
+    parser.add_argument(
+        "--report",
+        type=pathlib.Path,
+        default=pathlib.Path(f"transformers-{VERSION}.jsonl"),
+        help="file of results; default: %(default)s",
+    )
+    parser.add_argument(
+        "--page", type=pathlib.Path, help="write the board to this file, docs/reference/transformers.md"
+    )
+    parser.add_argument(
+        "--again",
+        default="",
+        metavar="KINDS",
+        help="examine classes with these outcomes again: refused,wrong,crash,slow",
+    )
     parser.add_argument("--seconds", type=float, help="stop after so many seconds")
     parser.add_argument("--limit", type=float, default=150, help="seconds per class; default: %(default)s")
     parser.add_argument("--memory", type=float, default=8, help="GiB per class; default: %(default)s")
@@ -78,7 +92,11 @@ def run(options: argparse.Namespace) -> None:
 
 
 def described(line: dict[str, Any]) -> str:
-    kinds = ", ".join(f"{part} {outcome['kind']}" for part, outcome in line["parts"].items() if part != "build" or outcome["kind"] != "right")
+    kinds = ", ".join(
+        f"{part} {outcome['kind']}"
+        for part, outcome in line["parts"].items()
+        if part != "build" or outcome["kind"] != "right"
+    )
     notes = "; ".join(outcome["note"] for outcome in line["parts"].values() if outcome.get("note"))
     return f"{line['folder']:<20} {line['class']:<45} {kinds}{': ' + notes[:200] if notes else ''}"
 
@@ -98,7 +116,9 @@ def main(arguments: Sequence[str]) -> int:
     print(board.table(counts))
     if options.page:
         options.page.write_text(board.page(lines, every, VERSION))
-    return 1 if any(results.kind(line, part) in results.FAULTS for line in lines.values() for part in results.PARTS) else 0
+    return (
+        1 if any(results.kind(line, part) in results.FAULTS for line in lines.values() for part in results.PARTS) else 0
+    )
 
 
 if __name__ == "__main__":

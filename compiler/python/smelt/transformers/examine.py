@@ -79,7 +79,11 @@ def difference(found: torch.Tensor, expected: torch.Tensor) -> str:
     if found.shape != expected.shape:
         return f"the shape {list(found.shape)}, expected {list(expected.shape)}"
     if not expected.is_floating_point():
-        return "" if torch.equal(found, expected) else f"{int((found != expected).sum())} of {expected.numel()} elements differ"
+        return (
+            ""
+            if torch.equal(found, expected)
+            else f"{int((found != expected).sum())} of {expected.numel()} elements differ"
+        )
     found, expected = found.double(), expected.double()
     usual = expected[expected.isfinite()].square().mean().sqrt() if expected.isfinite().any() else torch.tensor(1.0)
     close = (found - expected).abs() <= TOLERANCE * (expected.abs() + usual)
@@ -152,13 +156,16 @@ def examine(model_class: type, report: Report, train: bool, limit: float) -> Non
     if model is None or batches is None:
         report("build", {"kind": "not built", "note": why})
         return
-    report("build", {"kind": "right", "weights": sum(p.numel() for p in model.parameters())})
+    weights = sum(p.numel() for p in model.parameters())
+    report("build", {"kind": "right", "weights": weights, "inputs": list(batches.forms)})
     plan = guarded("forward", report, lambda: forward(model, batches, limit))
-    if plan is not None and generates(model):
+    if plan is not None and generates(model, batches):
         guarded("generate", report, lambda: generate(model, plan, batches))
-    labels = labels_of(Maker(model)) if train else None
+    labels = labels_of(Maker(model), batches.forms) if train else None
     if labels:
-        guarded("train", report, lambda: training(model, Batches({**batches.forms, **labels}, batches.constants), limit))
+        guarded(
+            "train", report, lambda: training(model, Batches({**batches.forms, **labels}, batches.constants), limit)
+        )
 
 
 def guarded(part: str, report: Report, run: Callable[[], tuple[dict[str, Any], Any]]) -> Any:
@@ -183,7 +190,12 @@ def forward(model: torch.nn.Module, batches: Batches, limit: float) -> tuple[dic
     def attempt(least: dict[str, int]) -> tuple[Any, float]:
         begun = time.perf_counter()
         plan = smelt.torch.compile_module(
-            model, sample, dynamic_shapes=batches.dynamic_shapes(least), max=batches.bounds(LARGEST), no_plan_cache=True, time_limit=limit
+            model,
+            sample,
+            dynamic_shapes=batches.dynamic_shapes(least),
+            max=batches.bounds(LARGEST),
+            no_plan_cache=True,
+            time_limit=limit,
         )
         return plan, time.perf_counter() - begun
 
@@ -197,10 +209,12 @@ def forward(model: torch.nn.Module, batches: Batches, limit: float) -> tuple[dic
     return {"kind": "right", "compile": round(seconds, 2), **changing}, plan
 
 
-def generates(model: torch.nn.Module) -> bool:
+def generates(model: torch.nn.Module, batches: Batches) -> bool:
     """Whether it is a decoder of text alone, which generates from its logits."""
-    is_encoder_decoder = getattr(model.config, "is_encoder_decoder", False) and "decoder_input_ids" in Maker(model).parameters
-    is_text = "input_ids" in Maker(model).parameters and not is_encoder_decoder
+    is_encoder_decoder = (
+        getattr(model.config, "is_encoder_decoder", False) and "decoder_input_ids" in Maker(model).parameters
+    )
+    is_text = not is_encoder_decoder and set(batches.forms) <= {"input_ids", "attention_mask"}
     return is_decoder(type(model).__name__) and is_text and model.can_generate()
 
 
@@ -245,14 +259,17 @@ def training(model: torch.nn.Module, batches: Batches, limit: float) -> tuple[di
     if getattr(model(**sample), "loss", None) is None:
         return {"kind": "no loss", "note": "the model returns no loss for these labels"}, None
     program, changing = with_most_sizes(
-        batches.names(), lambda least: limited_import(model, sample, batches.dynamic_shapes(least), batches.bounds(LARGEST))
+        batches.names(),
+        lambda least: limited_import(model, sample, batches.dynamic_shapes(least), batches.bounds(LARGEST)),
     )
     gradients(model, program, batches.make(sizes_for(changing["sizes"], OTHERS[0])))
     losses(model, program, [batches.make(sizes_for(changing["sizes"], sizes)) for sizes in (*OTHERS, SAMPLE)])
     return {"kind": "right", "compile": round(time.perf_counter() - begun, 2), **changing}, None
 
 
-def limited_import(model: torch.nn.Module, sample: dict[str, Any], shapes: dict[str, Any], bounds: dict[str, int]) -> Any:
+def limited_import(
+    model: torch.nn.Module, sample: dict[str, Any], shapes: dict[str, Any], bounds: dict[str, int]
+) -> Any:
     return import_module(model, sample, shapes, bounds, True, "loss", decay_all=True)
 
 

@@ -17,7 +17,9 @@ FIELDS: dict[str, dict[str, Any]] = {
     "GPTNeoConfig": {"attention_types": [[["global", "local"], 1]]},
     # Layers beyond the first ones share keys and values with one of the same kind.
     "Gemma3nTextConfig": {
-        "num_hidden_layers": 4, "layer_types": ["sliding_attention", "full_attention"] * 2, "num_kv_shared_layers": 2,
+        "num_hidden_layers": 4,
+        "layer_types": ["sliding_attention", "full_attention"] * 2,
+        "num_kv_shared_layers": 2,
         "activation_sparsity_pattern": [0.95, 0.0, 0.0, 0.0],
     },
     # The third layer of each three is attention.

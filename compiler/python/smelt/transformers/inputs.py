@@ -13,7 +13,17 @@ from .rules import FIRST_SPECIAL
 
 Sizes = Mapping[str, int]
 """B rows, T tokens (or steps of a signal), S tokens of a decoder."""
-OTHERS = ("pixel_values", "input_ids", "inputs_embeds", "decoder_input_ids", "decoder_inputs_embeds", "input_features", "input_values", "visual_feats")
+OTHERS = (
+    "pixel_values",
+    "input_ids",
+    "inputs_embeds",
+    "decoder_input_ids",
+    "decoder_inputs_embeds",
+    "input_features",
+    "input_values",
+    "visual_feats",
+)
+IMAGE_TOKENS = ("image_token_id", "image_token_index")
 MOST_FORMS = 24
 """How many combinations of forms of inputs are tried."""
 
@@ -22,12 +32,15 @@ class Unknown(Exception):
     """An argument that forward requires and nothing here can make."""
 
 
+Fill = Callable[[tuple[int, ...], torch.Generator], torch.Tensor]
+
+
 @dataclass
 class Form:
     """One way to make an argument: the names of its dims, or their sizes, and what fills it."""
 
     dims: tuple[Any, ...]
-    fill: Callable[[tuple[int, ...], torch.Generator], torch.Tensor]
+    fill: Fill
 
     def make(self, sizes: Sizes, generator: torch.Generator) -> torch.Tensor:
         return self.fill(tuple(_size(dim, sizes) for dim in self.dims), generator)
@@ -65,7 +78,9 @@ class Batches:
         return {_name(dim): _size(dim, largest) for dim in dims}
 
     def names(self) -> tuple[str, ...]:
-        return tuple(sorted({_name(dim)[0] for form in self.forms.values() for dim in form.dims if not isinstance(dim, int)}))
+        return tuple(
+            sorted({_name(dim)[0] for form in self.forms.values() for dim in form.dims if not isinstance(dim, int)})
+        )
 
 
 def _dim(dim: Any, least: Sizes) -> Any:
@@ -90,8 +105,19 @@ def uniform(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     return torch.rand(shape, generator=generator)
 
 
-def ids(limit: int, least: int = 0) -> Callable[[tuple[int, ...], torch.Generator], torch.Tensor]:
+def ids(limit: int, least: int = 0) -> Fill:
     return lambda shape, generator: torch.randint(min(least, limit - 1), limit, shape, generator=generator)
+
+
+def with_image(text: Fill, token: int, count: int) -> Fill:
+    """An image's tokens behind the first token of the text."""
+
+    def fill(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+        found = text(shape, generator)
+        found[:, 1 : 1 + count] = token
+        return found
+
+    return fill
 
 
 def padding(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
@@ -113,7 +139,7 @@ def positions(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tenso
     return torch.arange(shape[-1]).expand(shape).clone()
 
 
-def boxes(limit: int) -> Callable[[tuple[int, ...], torch.Generator], torch.Tensor]:
+def boxes(limit: int) -> Fill:
     """x0 <= x1 and y0 <= y1, below the limit."""
 
     def fill(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
@@ -155,14 +181,44 @@ class Maker:
         self.model = model
         self.config = model.config
         self.name = type(model).__name__
-        self.parameters = {n: p for n, p in inspect.signature(model.forward).parameters.items() if p.kind != p.VAR_KEYWORD}
+        self.parameters = {
+            n: p for n, p in inspect.signature(model.forward).parameters.items() if p.kind != p.VAR_KEYWORD
+        }
 
     def batches(self) -> Iterator[Batches]:
         """In the order in which they are to be tried."""
+        yield from self._texts_with_images()
         for names in self._choices(self._names()):
             forms = {name: self._forms(name) for name in names}
             for chosen in islice(product(*forms.values()), MOST_FORMS):
                 yield Batches(dict(zip(forms, chosen)), self._constants())
+
+    def _texts_with_images(self) -> Iterator[Batches]:
+        """Texts in which an image stands for as many tokens as the model makes features of it."""
+        token = next((v for n in IMAGE_TOKENS if isinstance(v := getattr(self.config, n, None), int)), None)
+        if token is None or not {"input_ids", "pixel_values"} <= set(self.parameters):
+            return
+        for image in self._images():
+            count = self._features_of(image)
+            names = [name for name in self._names() if name != "pixel_values"] if count else []
+            forms = {name: self._forms(name)[0] for name in names}
+            if "input_ids" in forms:
+                dims = ("B", ("T", 1, count))
+                forms["input_ids"] = Form(dims, with_image(forms["input_ids"].fill, token, count))
+                forms.update({"attention_mask": Form(dims, padding)} if "attention_mask" in forms else {})
+                yield Batches({**forms, "pixel_values": image}, self._constants())
+
+    def _features_of(self, image: Form) -> int:
+        """How many tokens an image is; 0 where the model does not take it."""
+        generator = torch.Generator().manual_seed(0)
+        try:
+            with torch.no_grad():
+                found = self.model.get_image_features(pixel_values=image.make({"B": 2, "T": 8, "S": 8}, generator))
+        except Exception:  # a model that has none, or takes images of another form
+            return 0
+        found = getattr(found, "pooler_output", found)
+        leaves = [x for x in torch.utils._pytree.tree_leaves(found) if isinstance(x, torch.Tensor)]
+        return sum(x.numel() // x.shape[-1] for x in leaves) // 2 if leaves else 0
 
     def _choices(self, names: list[str]) -> Iterator[list[str]]:
         """All names, those without ids for a decoder, which some heads make of the encoder's, and with another input, for
@@ -180,7 +236,11 @@ class Maker:
         main = self.model.main_input_name
         main = main if isinstance(main, (list, tuple)) else [main]
         names = [n for n in main if n in self.parameters]
-        names += [n for n, p in self.parameters.items() if p.default is p.empty and p.kind != p.VAR_POSITIONAL and n not in names]
+        names += [
+            n
+            for n, p in self.parameters.items()
+            if p.default is p.empty and p.kind != p.VAR_POSITIONAL and n not in names
+        ]
         if "input_ids" in names and "attention_mask" in self.parameters:
             names.append("attention_mask")
         if self._needs_decoder_ids():
@@ -218,7 +278,9 @@ class Maker:
             "decoder_inputs_embeds": lambda: [Form(("B", "S", self._width()), normal)],
             "visual_feats": lambda: [Form(("B", "T", number(self.config, ("visual_feat_dim",), 64)), normal)],
             "visual_pos": lambda: [Form(("B", "T", 4), uniform)],
-            "past_time_features": lambda: [Form(("B", self._past(), number(self.config, ("num_time_features",), 1)), normal)],
+            "past_time_features": lambda: [
+                Form(("B", self._past(), number(self.config, ("num_time_features",), 1)), normal)
+            ],
             "past_observed_mask": lambda: [Form(("B", self._past()), ones)],
             "position_ids": lambda: [Form(("B", "T"), positions)],
             "latents": self._latents,
@@ -242,7 +304,12 @@ class Maker:
 
     def _special(self) -> list[int]:
         fields = [vars(part) for part in parts(self.config)]
-        found = [v for values in fields for n, v in values.items() if n.endswith(("token_id", "token_index")) and isinstance(v, int)]
+        found = [
+            v
+            for values in fields
+            for n, v in values.items()
+            if n.endswith(("token_id", "token_index")) and isinstance(v, int)
+        ]
         return [v for v in found if v < self._vocabulary() // 2] or [0]
 
     def _ids(self) -> list[Form]:
@@ -288,7 +355,11 @@ class Maker:
 
     def _latents(self) -> list[Form]:
         channels = number(self.config, ("latent_channels", "in_channels", "latent_dim"), 4)
-        return [Form(("B", channels, 8, 8), normal), Form(("B", channels, "T"), normal), Form(("B", "T", channels), normal)]
+        return [
+            Form(("B", channels, 8, 8), normal),
+            Form(("B", channels, "T"), normal),
+            Form(("B", "T", channels), normal),
+        ]
 
     # ---- sound
 
@@ -304,10 +375,21 @@ class Maker:
         return [spectrogram, *forms] if hasattr(self.config, "frequency_stride") else [*forms, spectrogram]
 
     def _spectrograms(self) -> list[Form]:
-        bins = number(self.config, ("num_mel_bins", "input_feat_per_channel", "feature_size", "input_dim", "n_mels"), 80)
+        bins = number(
+            self.config, ("num_mel_bins", "input_feat_per_channel", "feature_size", "input_dim", "n_mels"), 80
+        )
         positions = number(self.config, ("max_source_positions", "max_position_embeddings"), 64)
-        forms = [Form(("B", bins, 2 * positions), normal), Form(("B", ("T", 8, 0), bins), normal), Form(("B", bins, ("T", 8, 0)), normal)]
-        return [*forms, Form(("B", "T", self._feature_width()), normal), Form(("B", 1, 64, bins), normal), Form(("B", 1, 1024, bins), normal)]
+        forms = [
+            Form(("B", bins, 2 * positions), normal),
+            Form(("B", ("T", 8, 0), bins), normal),
+            Form(("B", bins, ("T", 8, 0)), normal),
+        ]
+        return [
+            *forms,
+            Form(("B", "T", self._feature_width()), normal),
+            Form(("B", 1, 64, bins), normal),
+            Form(("B", 1, 1024, bins), normal),
+        ]
 
     def _feature_width(self) -> int:
         return number(self.config, ("feature_projection_input_dim", "input_size", "hidden_size"), 64)
@@ -322,7 +404,11 @@ class Maker:
         length = self._past()
         channels = number(self.config, ("num_input_channels", "input_size"), 1)
         patch = number(self.config, ("patch_length",), 8)
-        return [Form(("B", length), normal), Form(("B", length, channels), normal), Form(("B", ("T", patch, 0)), normal)]
+        return [
+            Form(("B", length), normal),
+            Form(("B", length, channels), normal),
+            Form(("B", ("T", patch, 0)), normal),
+        ]
 
 
 def first_that_runs(model: torch.nn.Module, sizes: Sizes) -> tuple[Optional[Batches], str]:

@@ -16,11 +16,15 @@ WALL = 3
 """Seconds by the clock for each of the processor."""
 
 
-def isolated(work: Callable[[Callable[[str, Outcome], None]], None], seconds: float, gigabytes: float) -> dict[str, Outcome]:
+def isolated(
+    work: Callable[[Callable[[str, Outcome], None]], None], seconds: float, gigabytes: float
+) -> dict[str, Outcome]:
     """The outcomes of the parts that `work` reports. `seconds` are the processor's; by the clock it may take thrice as
     many, on a machine that does other work. "end" is "slow" where time is up, and "crash" where the process fails."""
     reader, writer = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=_run, args=(work, writer, seconds, gigabytes), daemon=True)
+    process = multiprocessing.get_context("fork").Process(
+        target=_run, args=(work, writer, seconds, gigabytes), daemon=True
+    )
     process.start()
     writer.close()
     parts: dict[str, Outcome] = {}

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import Optional
+from typing import Mapping, Optional
 
 from .inputs import Form, Maker, ids
 
-def labels_of(maker: Maker) -> Optional[dict[str, Form]]:
-    """The forms of the targets; None for a class whose loss is not known here."""
+
+def labels_of(maker: Maker, forms: Mapping[str, Form]) -> Optional[dict[str, Form]]:
+    """The forms of the targets of these inputs; None for a class whose loss is not known here."""
     name, classes = maker.name, int(getattr(maker.config, "num_labels", None) or 2)
     if "labels" not in maker.parameters:
         if "QuestionAnswering" in name and "start_positions" in maker.parameters:
             return {each: Form(("B",), ids(5)) for each in ("start_positions", "end_positions")}
         return None
-    tokens = Form(("B", "S" if maker._needs_decoder_ids() else "T"), ids(maker._vocabulary(), maker._least()))
+    length = (
+        ("B", "S") if maker._needs_decoder_ids() else forms["input_ids"].dims if "input_ids" in forms else ("B", "T")
+    )
+    tokens = Form(length, ids(maker._vocabulary(), maker._least()))
     rows = Form(("B",), ids(classes))
     if re.search("NextSentence|MultipleChoice", name):
         return {"labels": Form(("B",), ids(2))}
@@ -24,5 +28,8 @@ def labels_of(maker: Maker) -> Optional[dict[str, Form]]:
         return {"labels": rows}
     if re.search("CausalLM|LMHead|MaskedLM|ConditionalGeneration|ForPreTraining|Seq2Seq|ForCTC", name):
         extra = {"next_sentence_label": Form(("B",), ids(2))} if "next_sentence_label" in maker.parameters else {}
-        return {"labels": tokens if "CTC" not in name else Form(("B", 5), ids(maker._vocabulary(), maker._least())), **extra}
+        return {
+            "labels": tokens if "CTC" not in name else Form(("B", 5), ids(maker._vocabulary(), maker._least())),
+            **extra,
+        }
     return None

@@ -57,7 +57,10 @@ STRUCTURE: Rules = [
     (r"num_hidden_layers|num_layers|^n_layers?$|^depth$|layers$|^num_blocks$|num_encoder_blocks", most(2)),
     (r"_period$", most(2)),
     (r"_offset$", most(1)),
-    (r"max_.*position|^n_positions$|max_seq|context_length|^n_ctx$|max_source|max_target|max_text_len|seq_length", most(POSITIONS)),
+    (
+        r"max_.*position|^n_positions$|max_seq|context_length|^n_ctx$|max_source|max_target|max_text_len|seq_length",
+        most(POSITIONS),
+    ),
     (r"(num_experts|routed_experts|local_experts)$|expert_num", most(4)),
     (r"experts_per_tok|moe_topk|^top_k|moe_k$", most(2)),
 ]
@@ -69,13 +72,22 @@ def widths(heads: int, head: int) -> Rules:
     """For models with so many heads of this width."""
     hidden = heads * head
     return IMAGES + [
-        (r"sliding_window$|sliding_window_size|local_attention|attention_chunk_size|attention_window|index_topk", most(8)),
+        (
+            r"sliding_window$|sliding_window_size|local_attention|attention_chunk_size|attention_window|index_topk",
+            most(8),
+        ),
         (r"^window_size$", most(2)),
         (r"topk|n_groups?$", most(2)),
-        (r"kernel|stride|dilation|padding|window|pattern|interval|_every_|frequency|bucket|scale|rate$|ratio|temperature", kept),
+        (
+            r"kernel|stride|dilation|padding|window|pattern|interval|_every_|frequency|bucket|scale|rate$|ratio|temperature",
+            kept,
+        ),
         (r"(key_value|kv)_heads", grouped),
         (r"mamba_n_heads|linear_num_value_heads", most(2 * heads)),
-        (r"index_n_heads", most(16)),  # with few, scores of several keys are 0, and which of them is among the best is open
+        (
+            r"index_n_heads",
+            most(16),
+        ),  # with few, scores of several keys are 0, and which of them is among the best is open
         (r"heads?$", most(heads)),
         (r"rank$", most(16)),
         (r"head_dim|head_size|^d_kv$|kv_channels|d_head|rotary_dim|d_state|state_size", most(head)),
@@ -105,7 +117,9 @@ def smaller(name: str, old: int, rules: Rules) -> int:
 
 
 def is_special_id(name: str) -> bool:
-    return bool(re.search(r"(token|pad|bos|eos|sep|cls|mask|unk|blank)_?(id|index)s?$|(bo|eo|start|end)\w*_(id|index)$", name))
+    return bool(
+        re.search(r"(token|pad|bos|eos|sep|cls|mask|unk|blank)_?(id|index)s?$|(bo|eo|start|end)\w*_(id|index)$", name)
+    )
 
 
 def is_index_list(name: str, value: Any) -> bool:
@@ -138,7 +152,9 @@ def smaller_list(name: str, old: list[int], rules: Rules) -> list[int]:
     unit = math.gcd(*old)
     if re.search(r"heads", name) and unit > 1 and rules:
         return [each // unit for each in old]
-    is_width = rules and re.search(r"size|dim|channels|width", name) and not re.search(r"kernel|stride|window|patch", name)
+    is_width = (
+        rules and re.search(r"size|dim|channels|width", name) and not re.search(r"kernel|stride|window|patch", name)
+    )
     return [each // unit * STAGE for each in old] if is_width and unit > STAGE else old
 
 
@@ -147,5 +163,9 @@ def is_dropout(name: str) -> bool:
 
 
 def numbers(value: Any) -> bool:
-    is_number = all(isinstance(x, int) and not isinstance(x, bool) for x in value) if isinstance(value, (list, tuple)) else False
+    is_number = (
+        all(isinstance(x, int) and not isinstance(x, bool) for x in value)
+        if isinstance(value, (list, tuple))
+        else False
+    )
     return is_number and len(value) > 0

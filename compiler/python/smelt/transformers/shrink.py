@@ -43,7 +43,9 @@ KINDS = ("layer_types", "layers_block_type", "mlp_layer_types")
 """Fields with the kind of each layer."""
 
 
-def small_config(config_class: type, profile: str = "narrow", given: Optional[Mapping[str, Any]] = None) -> PreTrainedConfig:
+def small_config(
+    config_class: type, profile: str = "narrow", given: Optional[Mapping[str, Any]] = None
+) -> PreTrainedConfig:
     """A small configuration of the class, whose parts are small, too. `given`: values that a whole sets in place of the
     class's defaults. Throws what the class throws where its fields do not fit."""
     return Shrinker(profile).config(config_class, given or {})
@@ -124,7 +126,11 @@ class Shrinker:
         small = smaller(name, value, self.rules)
         if name in LAYERS and small < value:
             return min(value, self.layers)
-        return min(value, 64) if "image_size" in name and small < value and isinstance(values.get("depths"), (list, tuple)) else small
+        return (
+            min(value, 64)
+            if "image_size" in name and small < value and isinstance(values.get("depths"), (list, tuple))
+            else small
+        )
 
     def _kinds(self, config_class: type, given: Mapping[str, Any], config: PreTrainedConfig) -> dict[str, Any]:
         """A layer of each kind, where a short model does not have all of them, and sections of a rotary embedding that

@@ -24,7 +24,9 @@ def randomize(model: torch.nn.Module, seed: int = 0) -> torch.nn.Module:
 def _fill(parameter: torch.Tensor, generator: torch.Generator) -> None:
     noise = torch.randn(parameter.shape, generator=generator)
     if parameter.dim() > 1:
-        parameter.copy_(noise / math.sqrt(max(1, min(parameter.numel() // parameter.shape[0], 4 * parameter.shape[-1]))))
+        parameter.copy_(
+            noise / math.sqrt(max(1, min(parameter.numel() // parameter.shape[0], 4 * parameter.shape[-1])))
+        )
         return
     is_usable = bool(parameter.isfinite().all()) and float(parameter.abs().max() if parameter.numel() else 0) < 1e3
     parameter.copy_((parameter if is_usable else torch.zeros_like(parameter)) + 0.1 * noise)

@@ -75,7 +75,7 @@ def any_of(w, out, self, dim=None, keepdim=False):
     return _with_ones(w, w.point("gt", w.reduce("max", flags, _axes(self, dim)), 0), out)
 
 
-@row("aten.all.default", "aten.all.dim", "aten.all.dims")
+@row("aten.all.default", "aten.all.dim", "aten.all.dims", "aten._is_all_true.default")
 def all_of(w, out, self, dim=None, keepdim=False):
     if dim == []:
         return w.cast(self, "bool")
