@@ -106,6 +106,10 @@ def test_differences_are_found():
     assert "1 of 3 elements" in difference(expected + torch.tensor([0.0, 1e-2, 0.0]), expected)
     assert "shape" in difference(expected[:2], expected)
     assert difference(torch.tensor([float("nan")]), torch.tensor([1.0]))
+    assert not difference(expected + 1e-2, expected, (expected + 2e-3).double())
+    assert difference(torch.tensor([1, 2]), torch.tensor([1, 3])) and not difference(
+        torch.tensor([1, 2]), torch.tensor([1, 3]), torch.tensor([1, 2])
+    )
     with pytest.raises(Wrong, match="logits at 3"):
         check({"logits": expected + 1}, {"logits": expected}, "3")
     assert check({"logits": torch.zeros(2)}, {"logits": torch.zeros(2)}, "") == 0

@@ -85,13 +85,16 @@ of two layers and more, without dropout and with non-zero biases, exports it wit
 and compares it with eager PyTorch:
 
 - **Outputs** at two sizes that were not traced, with padding. Each element is within 1e-4 of its value plus the root mean square of
-  the tensor, and an output of zeros does not count.
+  the tensor, or within ten times the error of PyTorch's own float32 next to its float64. An output of zeros does not count.
+  Texts of models that also read images contain an image where `get_image_features(pixel_values)` tells how many tokens it is;
+  otherwise these models are given text alone. Models of sound, video or series are given one of these.
 - **Tokens**: eight greedy tokens of decoders equal those of `generate()`.
 - **Gradients** of one batch, each tensor within 1e-4 of its length, and the losses of three steps of AdamW within 1e-4. Batch norms
   keep their statistics.
 
-Where not all sizes of the inputs can change, the batch alone changes, or else the lengths. A folder of transformers has the worst outcome of
-its classes that were examined. To examine more classes, run the command again; it goes on where it ended:
+Where not all sizes of the inputs can change, the batch alone changes, or else the lengths. A folder of transformers has the worst
+outcome of those of its classes that were examined. The packages pillow, scipy, timm and torchvision were installed, which some
+models ask for. To examine more classes, run the command again; it goes on where it ended:
 
     PYTHONPATH=build/python build/python-venv/bin/python -m smelt.transformers.exam --all --train \\
       --report tests/python/torch/transformers-{version}.jsonl --page docs/reference/transformers.md

@@ -28,7 +28,6 @@ FIELDS: dict[str, dict[str, Any]] = {
     # By default all layers are of one kind, of which the model's own code cannot run a model.
     "GraniteMoeHybridConfig": {"layer_types": ["linear_attention", "full_attention"], "num_hidden_layers": 2},
     "BambaConfig": {"attn_layer_indices": [1]},
-    "DbrxAttentionConfig": {"rope_theta": 10000.0},
     # The images' width follows from lists of channels.
     "AlignConfig": {"projection_dim": 640},
     # A stage reads a rate that there is for deep ones alone.

@@ -82,6 +82,7 @@ def widths(heads: int, head: int) -> Rules:
             r"kernel|stride|dilation|padding|window|pattern|interval|_every_|frequency|bucket|scale|rate$|ratio|temperature",
             kept,
         ),
+        (r"upsample_groups", width(hidden)),
         (r"(key_value|kv)_heads", grouped),
         (r"mamba_n_heads|linear_num_value_heads", most(2 * heads)),
         (
@@ -103,7 +104,7 @@ def widths(heads: int, head: int) -> Rules:
 ABSENT: dict[str, Any] = {
     "num_key_value_heads": 4, "head_dim": 16, "n_routed_experts": 4, "num_experts": 4, "num_local_experts": 4, "num_experts_per_tok": 2,
     "moe_intermediate_size": 32, "intermediate_size": 128, "vocab_size": VOCABULARY, "num_hidden_layers": 2, "hidden_size": 64,
-    "num_attention_heads": 4, "layer_types": ["full_attention", "full_attention"], "sliding_window": 8, "index_topk": 8,
+    "num_attention_heads": 4, "layer_types": ["full_attention"] * 2, "mlp_layer_types": ["dense", "sparse"], "sliding_window": 8, "index_topk": 8,
     "shared_expert_intermediate_size": 32, "kv_lora_rank": 16, "q_lora_rank": 16, "n_group": 1, "topk_group": 1, "n_shared_experts": 1,
 }  # fmt: skip
 """Fields that a checkpoint sets and the class does not."""
@@ -135,12 +136,15 @@ def indices(old: list[int], before: int, layers: int) -> list[int]:
     return list(dict.fromkeys(places.get(each, each) for each in old))
 
 
-def stages(old: list[str]) -> list[str]:
+def highest_stage(names: list[Any]) -> int:
+    """4 of ["stage2", "stage4"]; 0 of other lists."""
+    found = [re.fullmatch(r"stage(\d+)", str(each)) for each in names]
+    return max((int(each[1]) for each in found if each), default=0) if all(found) else 0
+
+
+def stages(old: list[Any]) -> list[Any]:
     """Names of layers, such as stage12 of a model that has fewer."""
-    found = [re.fullmatch(r"stage(\d+)", each) for each in old]
-    if not all(found) or max(int(each[1]) for each in found if each) <= 4:
-        return old
-    return [f"stage{i + 1}" for i in range(len(old))]
+    return [f"stage{i + 1}" for i in range(len(old))] if highest_stage(old) > 4 else old
 
 
 def smaller_list(name: str, old: list[int], rules: Rules) -> list[int]:

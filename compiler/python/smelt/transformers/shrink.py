@@ -15,6 +15,7 @@ from .rules import (
     STRUCTURE,
     Rules,
     SpecialIds,
+    highest_stage,
     indices,
     is_dropout,
     is_index_list,
@@ -89,7 +90,8 @@ class Shrinker:
         """The fields that change."""
         before = next((values[name] for name in LAYERS if isinstance(values.get(name), int)), 2)
         lists = [len(set(value)) for name, value in values.items() if is_index_list(name, value) and min(value) >= 0]
-        self.layers, self.before = max(2, *lists, 0), before
+        named = [highest_stage(stages(list(value))) for value in values.values() if isinstance(value, (list, tuple))]
+        self.layers, self.before = max(2, 2, *lists, *named), before
         found = {name: self._value(name, value, values) for name, value in values.items()}
         found = {name: value for name, value in found.items() if value is not None and value != values[name]}
         return {**found, "pad_token_id": 0} if "pad_token_id" in values and values["pad_token_id"] is None else found

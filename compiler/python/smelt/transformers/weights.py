@@ -24,12 +24,16 @@ def randomize(model: torch.nn.Module, seed: int = 0) -> torch.nn.Module:
 def _fill(parameter: torch.Tensor, generator: torch.Generator) -> None:
     noise = torch.randn(parameter.shape, generator=generator)
     if parameter.dim() > 1:
-        parameter.copy_(
-            noise / math.sqrt(max(1, min(parameter.numel() // parameter.shape[0], 4 * parameter.shape[-1])))
-        )
+        parameter.copy_(noise / math.sqrt(max(1, _inputs_of(parameter.shape))))
         return
     is_usable = bool(parameter.isfinite().all()) and float(parameter.abs().max() if parameter.numel() else 0) < 1e3
     parameter.copy_((parameter if is_usable else torch.zeros_like(parameter)) + 0.1 * noise)
+
+
+def _inputs_of(shape: torch.Size) -> int:
+    """How many numbers are summed for a result: those of a row; of a convolution, of a row of all channels' kernels."""
+    is_convolution = len(shape) > 3 or (len(shape) == 3 and shape[-1] < 16)
+    return math.prod(shape[1:]) if is_convolution else shape[-1]
 
 
 def without_dropout(model: torch.nn.Module) -> torch.nn.Module:
