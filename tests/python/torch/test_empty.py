@@ -71,3 +71,25 @@ def test_products_of_no_elements():
     found = smelt.torch.compile_module(Products(), x).session().run(x=x)
     for one, expected in zip(found.values(), Products()(x)):
         assert torch.equal(one, expected)
+
+
+class WithNoTokens(nn.Module):
+    """A model whose extra tokens are none."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear, self.extra = nn.Linear(4, 3), nn.Parameter(torch.empty(1, 0, 4))
+
+    def forward(self, x):
+        return {"loss": self.linear(torch.cat([self.extra.expand(x.shape[0], -1, -1), x], 1)).square().mean()}
+
+
+def test_an_empty_parameter():
+    module, x = WithNoTokens(), torch.randn(2, 5, 4)
+    sizes = {"dynamic_shapes": {"x": {0: "B"}}, "max": {"B": 4}}
+    found = smelt.torch.compile_module(module, x, **sizes).session().run(x=x)["loss"]
+    assert torch.allclose(found, module(x)["loss"], rtol=1e-6)
+    step = smelt.torch.compile_module(module, x, mode="train", **sizes).session()
+    assert abs(step.step(x=x).loss - module(x)["loss"].item()) < 1e-6
+    assert set(step.state_dict()) == set(module.state_dict())

@@ -122,6 +122,7 @@ FLOATS = {
     "distances of rows": lambda x, p, i, image: torch.cdist(x[:, :3], p[:, :4]),
     "extremes at places": lambda x, p, i, image: x.scatter_reduce(-1, x.argsort(-1) // 2, p, "amax") + x.sum() * 0,
     "written where the mask is": lambda x, p, i, image: x.masked_scatter(p > 1, p),
+    "masks of zeros and ones": lambda x, p, i, image: masks_of_integers(x),
     "written where a check allows": lambda x, p, i, image: written_after_check(x, p),
     "systems": lambda x, p, i, image: torch.linalg.solve(p.mT @ p + torch.eye(6), x.mT @ p) + torch.linalg.inv(p.mT @ p + torch.eye(6)),
     "factors": lambda x, p, i, image: torch.linalg.cholesky(p.mT @ p + torch.eye(6)) + torch.linalg.qr(image[:, 0, :6, :6]).R + torch.linalg.det(image[:, 0, :4, :4])[:, None, None],
@@ -193,6 +194,11 @@ def results_of(group):
         return problem
     session = plan.session()
     return [(session.run(**batch(*size)), module(**batch(*size))) for size in ((2, 33), (5, 8), (2, 5))]
+
+
+def masks_of_integers(x):
+    ones, some = torch.full(x.shape, 1), (x > 0).long()
+    return (((ones & some) | (x > 1)) ^ (some & 1)).float() + (x < 0).int().bitwise_or(some)
 
 
 def written_after_check(x, p):

@@ -208,6 +208,8 @@ class ProgramBuilder:
             refuse_doubles(f"parameter '{name}'", tensor.dtype)
         trains = is_parameter and tensor.requires_grad and name not in self.unreached
         shape: Shape = tuple(tensor.shape)
+        if tensor.numel() == 0:
+            return self.writer.constant(0.0, "f32", shape)
         if name not in self.declared:
             fields = [] if trains else ["frozen = true"]
             if not self.decay_all and tensor.dim() < 2:

@@ -11,7 +11,7 @@ from .classes import Folder
 from .results import Line, kind
 
 Lines = Mapping[str, Line]
-WORST_FIRST = ("crash", "wrong", "slow", "empty", "refused", "not built", "no loss", "right")
+WORST_FIRST = ("crash", "wrong", "slow", "empty", "refused", "not built", "no loss", "right", "not exported")
 
 
 def outcomes(lines: Lines, part: str) -> list[str]:
@@ -93,7 +93,7 @@ and compares it with eager PyTorch:
   keep their statistics.
 
 Where not all sizes of the inputs can change, the batch alone changes, or else the lengths. A folder of transformers has the worst
-outcome of those of its classes that were examined. The packages pillow, scipy, timm and torchvision were installed, which some
+outcome of those of its classes that were examined and that `torch.export` takes. The packages pillow, scipy, timm and torchvision were installed, which some
 models ask for. To examine more classes, run the command again; it goes on where it ended:
 
     PYTHONPATH=build/python build/python-venv/bin/python -m smelt.transformers.exam --all --train \\
@@ -141,6 +141,7 @@ def _tables(lines: Lines) -> list[str]:
         *faults,
         _table("Refused, and why", lines, ("refused",)),
         _table("Not built, and why", lines, ("not built",)),
+        _table("Not exported by PyTorch itself, and why", lines, ("not exported",)),
     ]
 
 

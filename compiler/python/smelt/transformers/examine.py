@@ -29,6 +29,8 @@ LARGEST = {"B": 6, "T": 32, "S": 16}
 SHORTEST = 9
 """The least length where a model needs one: more than the small numbers of its configuration, such as a window."""
 TOLERANCE = 1e-4
+UNTRACED = "cannot be exported"
+"""In refusals of what torch.export does not trace."""
 NEW_TOKENS = 8
 MOST_WEIGHTS = 130_000_000
 RATE = 1e-3
@@ -150,8 +152,8 @@ def sizes_for(chosen: str, sizes: dict[str, int]) -> dict[str, int]:
 
 
 def with_most_sizes(names: tuple[str, ...], attempt: Callable[[dict[str, int]], Any]) -> tuple[Any, dict[str, Any]]:
-    """The first attempt that is not refused, with its sizes, and why others do not change. Throws the first refusal if
-    all are."""
+    """The first attempt that is not refused, with its sizes, and why others do not change. If all are refused, throws
+    what Smelt does not have, or else the first refusal."""
     refusals: list[smelt.Error] = []
     for least in choices(names, lambda: str(refusals[-1])):
         try:
@@ -160,7 +162,9 @@ def with_most_sizes(names: tuple[str, ...], attempt: Callable[[dict[str, int]], 
             refusals.append(refusal)
             continue
         return result, {"sizes": "".join(least), **({"fixed": str(refusals[0])} if len(least) < len(names) else {})}
-    raise refusals[0] if refusals else smelt.Error("no size of the inputs may change")
+    if not refusals:
+        raise smelt.Error("no size of the inputs may change")
+    raise next((each for each in refusals if UNTRACED not in str(each)), refusals[0])
 
 
 # ---- the parts
@@ -174,7 +178,7 @@ def examine(model_class: type, report: Report, train: bool, limit: float) -> Non
         return
     weights = sum(p.numel() for p in model.parameters())
     report("build", {"kind": "right", "weights": weights, "inputs": list(batches.forms)})
-    plan = guarded("forward", report, lambda: forward(model, batches, limit))
+    plan = guarded("forward", report, lambda: forward(model, batches, limit), lambda: exports(model, batches))
     if plan is not None and generates(model, batches):
         guarded("generate", report, lambda: generate(model, plan, batches))
     labels = labels_of(Maker(model), batches.forms) if train else None
@@ -184,8 +188,14 @@ def examine(model_class: type, report: Report, train: bool, limit: float) -> Non
         )
 
 
-def guarded(part: str, report: Report, run: Callable[[], tuple[dict[str, Any], Any]]) -> Any:
-    """The outcome of a part, refused and wrong ones too."""
+def guarded(
+    part: str,
+    report: Report,
+    run: Callable[[], tuple[dict[str, Any], Any]],
+    exported: Callable[[], bool] = lambda: True,
+) -> Any:
+    """The outcome of a part, refused and wrong ones too. `exported` is asked for where tracing fails: a model that
+    PyTorch's own export does not take is not refused by Smelt."""
     begun = time.perf_counter()
     result = None
     try:
@@ -193,11 +203,27 @@ def guarded(part: str, report: Report, run: Callable[[], tuple[dict[str, Any], A
     except Wrong as fault:
         outcome = {"kind": "wrong", "note": str(fault)}
     except smelt.Error as refusal:
-        outcome = {"kind": "refused", "note": str(refusal)}
+        is_traced = UNTRACED not in str(refusal) or exported()
+        outcome = {"kind": "refused" if is_traced else "not exported", "note": str(refusal)}
     except Exception as problem:
         outcome = {"kind": "crash", "note": f"{type(problem).__name__}: {problem}"}
     report(part, {**outcome, "seconds": round(time.perf_counter() - begun, 2)})
     return result
+
+
+def exports(model: torch.nn.Module, batches: Batches) -> bool:
+    """Whether PyTorch's own export takes the model, with any of the sizes that may change."""
+    bounds, sample = batches.bounds(LARGEST), batches.make(SAMPLE)
+    for least in choices(batches.names(), str):
+        named = batches.dynamic_shapes(least)
+        dims = {name: torch.export.Dim(name, max=bounds[name]) for dims in named.values() for name in dims.values()}
+        shapes = {name: {i: dims[dim] for i, dim in axes.items()} for name, axes in named.items()}
+        try:
+            torch.export.export(model, (), sample, dynamic_shapes={n: shapes.get(n) for n in sample}, strict=False)
+            return True
+        except Exception:  # of PyTorch or of the model's code
+            continue
+    return False
 
 
 def forward(model: torch.nn.Module, batches: Batches, limit: float) -> tuple[dict[str, Any], Any]:

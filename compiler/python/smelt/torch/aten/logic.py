@@ -30,30 +30,44 @@ def _logic(w, out, operation, a, b):
 
 @row("aten.logical_and.default", "aten.bitwise_and.Tensor", "aten.bitwise_and.Scalar", "aten.__and__.Tensor")
 def logical_and(w, out, self, other):
-    return _logic(w, _flags(out), "logical_and", self, other)
+    return _of_flags(w, out, (self, other), lambda a, b: _logic(w, out, "logical_and", a, b))
 
 
 @row("aten.logical_or.default", "aten.bitwise_or.Tensor", "aten.bitwise_or.Scalar", "aten.__or__.Tensor")
 def logical_or(w, out, self, other):
-    return _logic(w, _flags(out), "logical_or", self, other)
+    return _of_flags(w, out, (self, other), lambda a, b: _logic(w, out, "logical_or", a, b))
 
 
 @row("aten.logical_xor.default", "aten.bitwise_xor.Tensor", "aten.bitwise_xor.Scalar", "aten.__xor__.Tensor")
 def logical_xor(w, out, self, other):
-    _flags(out)
-    return w.pointwise("ne", w.operand(self, "bool", out.shape), w.operand(other, "bool", out.shape))
+    return _of_flags(w, out, (self, other), lambda a, b: _logic(w, out, "ne", a, b))
 
 
 @row("aten.logical_not.default", "aten.bitwise_not.default")
 def logical_not(w, out, self):
-    _flags(out)
+    if out.dtype != "bool":
+        refuse(BITS)
     return w.point("logical_not", w.cast(self, "bool"))
 
 
-def _flags(out):
-    if out.dtype != "bool":
-        refuse("bits of integers; Smelt has and, or and not of flags")
-    return out
+BITS = "bits of integers; Smelt has and, or and xor of flags and of integers that are 0 or 1, and not of flags"
+
+
+def _of_flags(w, out, operands, make):
+    """The result for flags, and for integers that are known to be 0 or 1, of which a mask is often made."""
+    if out.dtype == "bool":
+        return make(*operands)
+    if not all(_is_flag(x) for x in operands):
+        refuse(BITS)
+    flags = [w.cast(x, "bool") if isinstance(x, Value) else bool(x) for x in operands]
+    return w.cast(make(*flags), out.dtype)
+
+
+def _is_flag(x):
+    if not isinstance(x, Value):
+        return x in (0, 1)
+    least, most = x.numbers
+    return least >= 0 and most <= 1
 
 
 # ---- choice
