@@ -118,6 +118,7 @@ FLOATS = {
     "numbers": lambda x, p, i, image: F.prelu(x.sum(), p.new_full((1,), 0.3)) + x.mean().transpose(0, -1),
     "diagonals": lambda x, p, i, image: image.diagonal(1, -2, -1) + image[:, :, :7].diagonal(0, 2, 3) + torch.diag_embed(x.sum(1), 1)[:, :4, :7],
     "pools of windows that differ": lambda x, p, i, image: F.adaptive_avg_pool2d(image, (3, 5)) + F.adaptive_max_pool2d(image, (3, 5)),
+    "a pool beyond the image": lambda x, p, i, image: F.avg_pool2d(image, 4096, ceil_mode=True) + F.avg_pool2d(image, (10, 8)),
     "pools with places": lambda x, p, i, image: sum(F.max_pool2d(image, 3, 2, 1, return_indices=True)),
     "distances of rows": lambda x, p, i, image: torch.cdist(x[:, :3], p[:, :4]),
     "extremes at places": lambda x, p, i, image: x.scatter_reduce(-1, x.argsort(-1) // 2, p, "amax") + x.sum() * 0,
