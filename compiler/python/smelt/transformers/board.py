@@ -7,10 +7,15 @@ import statistics
 from collections import Counter, defaultdict
 from typing import Any, Iterable, Mapping, Sequence
 
+import torch
+
 from .classes import Folder
 from .results import Line, kind
 
 Lines = Mapping[str, Line]
+SHOWN = ("right", "no loss", "not exported", "not built", "refused", "empty", "slow", "wrong", "crash")
+"""Outcomes in the order of the table's rows."""
+ALWAYS = ("right", "refused", "wrong")
 WORST_FIRST = ("crash", "wrong", "slow", "empty", "refused", "not built", "no loss", "right", "not exported")
 
 
@@ -57,7 +62,7 @@ def counts(lines: Lines, every: Sequence[Folder]) -> dict[str, Any]:
 
 def _tally(kinds: Iterable[str]) -> dict[str, int]:
     found = Counter(kinds)
-    return {each: found[each] for each in reversed(WORST_FIRST) if found[each]}
+    return {each: found[each] for each in SHOWN if found[each]}
 
 
 def table(c: Mapping[str, Any]) -> str:
@@ -65,7 +70,7 @@ def table(c: Mapping[str, Any]) -> str:
         "folders, forward": c["forward"], "folders, gradients": c["train"], "classes, forward": c["classes forward"],
         "classes, gradients": c["classes train"], "decoders, tokens": c["generate"],
     }  # fmt: skip
-    kinds = [each for each in reversed(WORST_FIRST) if any(each in column for column in columns.values())]
+    kinds = [each for each in SHOWN if each in ALWAYS or any(each in column for column in columns.values())]
     lines = ["| | " + " | ".join(columns) + " |", "|---|" + "---:|" * len(columns)]
     lines += [
         f"| {each} | " + " | ".join(str(column.get(each, 0)) for column in columns.values()) + " |" for each in kinds
@@ -116,9 +121,10 @@ def page(lines: Lines, every: Sequence[Folder], version: str) -> str:
 
 def _summary(c: Mapping[str, Any]) -> str:
     return (
-        f"{c['classes']} classes in {c['folders']} of {c['all folders']} folders were examined; all classes of {c['complete']} folders "
-        f"were. The median time to compile a forward, with its export, is {c['median']:.1f} s. {c['fixed']} classes are right with "
-        "some of the sizes that change, because their code or Smelt fixes the others."
+        f"{c['classes']} classes in {c['folders']} of {c['all folders']} folders were examined with torch "
+        f"{torch.__version__.split('+')[0]}; all classes of {c['complete']} folders were. The median time to compile a "
+        f"forward, with its export, was {c['median']:.1f} s by the clock of a machine that did other work, too. "
+        f"{c['fixed']} classes are right with some of the sizes that change, because their code or Smelt fixes the others."
     )
 
 

@@ -1,4 +1,4 @@
-"""One class of models in the exam: its outputs, generated tokens, gradients and losses next to those of eager PyTorch."""
+"""One class of models in the exam: outputs, generated tokens, gradients and losses next to those of eager PyTorch."""
 
 from __future__ import annotations
 

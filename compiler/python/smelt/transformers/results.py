@@ -41,7 +41,7 @@ def line_of(folder: str, name: str, parts: dict[str, dict[str, Any]]) -> Line:
 def shortened(note: str) -> str:
     """A refusal in one line."""
     note = re.sub(r"^\w+ (uses what Smelt cannot do|cannot be exported): ?", r"\1: ", note)
-    return re.sub(r"\s+", " ", note)[:400].strip()
+    return re.sub(r"\s+", " ", note)[:240].strip()
 
 
 def kind(line: Line, part: str) -> str:
