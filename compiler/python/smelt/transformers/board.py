@@ -90,10 +90,12 @@ of two layers and more, without dropout and with non-zero biases, exports it wit
 and compares it with eager PyTorch:
 
 - **Outputs** at two sizes that were not traced, with padding. Each element is within 1e-4 of its value plus the root mean square of
-  the tensor, or within ten times the error of PyTorch's own float32 next to its float64. An output of zeros does not count.
+  the tensor, or within ten times the error of PyTorch's own float32 next to its float64 in the same row (of the last
+  dim). An output of zeros does not count.
   Texts of models that also read images contain an image where `get_image_features(pixel_values)` tells how many tokens it is;
   otherwise these models are given text alone. Models of sound, video or series are given one of these.
-- **Tokens**: eight greedy tokens of decoders equal those of `generate()`.
+- **Tokens**: eight greedy tokens of decoders equal those of `generate()`, or, where this differs from the model's own forward on all
+  tokens or fails, those of that forward.
 - **Gradients** of one batch, each tensor within 1e-4 of its length, and the losses of three steps of AdamW within 1e-4. Batch norms
   keep their statistics.
 
