@@ -6,6 +6,7 @@
 #include "codegen/cuda/attention/decode_attention.h"
 #include "codegen/cuda/attention/wgmma_kernel.h"
 #include "llvm/ADT/STLExtras.h"
+#include "runtime/base/packed_format.h"
 
 namespace smelt {
 namespace {
@@ -106,8 +107,26 @@ class ParametersOf {
   /// Adds the operands of a matmul, as its template addresses them.
   void add(const GemmKernel& gemm) {
     if (!gemm.is_staged()) add(gemm, gemm.a, gemm.m, &GemmKernel::Batch::a_stride);
-    add(gemm, gemm.b, gemm.n, &GemmKernel::Batch::b_stride);
+    if (gemm.packed)
+      add(gemm, *gemm.packed);
+    else
+      add(gemm, gemm.b, gemm.n, &GemmKernel::Batch::b_stride);
     if (gemm.few && gemm.few->bias >= 0) add_list(gemm.few->bias, gemm.n, false);
+  }
+  /// Adds the codes, scales and zeros of each column of B.
+  void add(const GemmKernel& gemm, const PackedOperand& packed) {
+    const int64_t bits = find_packed_format(packed.format)->bits;
+    const Dim groups = floor_div(gemm.k, packed.group);
+    add_columns(gemm.b.param, gemm.n, gemm.b.pitch, floor_div(gemm.k * bits, 8));
+    add_columns(packed.scales, gemm.n, packed.scales_pitch, groups);
+    if (packed.zeros >= 0) add_columns(packed.zeros, gemm.n, packed.zeros_pitch, groups);
+  }
+  void add_columns(int param, const Dim& columns, const Dim& pitch, const Dim& length) {
+    KernelAccess access;
+    access.strides.resize(code_.axes.size());
+    code_.axes.push_back(columns), access.strides.push_back(pitch);
+    code_.axes.push_back(length), access.strides.push_back(1);
+    note(param, std::move(access), false);
   }
   void add(const GemmKernel& gemm, const GemmKernel::Operand& operand, const Dim& rows,
            Dim GemmKernel::Batch::* stride) {

@@ -6,7 +6,7 @@
 
 namespace smelt::device {
 
-extern const std::string_view kCopy, kHalves, kRound, kSharedMemory;
+extern const std::string_view kCopy, kDequantizeKernel, kHalves, kRound, kSharedMemory;
 extern const std::string_view kByteGemmFunction, kByteGemmWidenTwo;
 extern const std::string_view kAttentionLaneRange, kAttentionTileRange;
 extern const std::string_view kAttentionDecodeBlock, kAttentionDecodeInstructions, kAttentionDecodeKeys,
@@ -31,7 +31,7 @@ extern const std::string_view kSamplingBest, kSamplingBins, kSamplingKernel, kSa
     kSamplingSearch, kSamplingWeights;
 extern const std::string_view kScanColumns, kScanRows;
 extern const std::string_view kSmallMGemmChain, kSmallMGemmFunction, kSmallMGemmInstructions,
-    kSmallMGemmKernel, kSmallMGemmWidenBytes;
+    kSmallMGemmKernel, kSmallMGemmPairs, kSmallMGemmWidenBytes, kSmallMGemmWidenCodes;
 extern const std::string_view kSortingBegins, kSortingCount, kSortingDigits, kSortingPlace, kSortingRank;
 extern const std::string_view kTopKFew, kTopKPut, kTopKSelect;
 extern const std::string_view kWgmmaBarriers, kWgmmaCopies, kWgmmaProducts, kWgmmaTypes;

@@ -11,6 +11,7 @@
 #include "codegen/scheduling/schedule_gpu.h"
 #include "codegen/scheduling/schedule_kernels.h"
 #include "llvm/ADT/STLExtras.h"
+#include "runtime/base/packed_format.h"
 
 namespace smelt {
 namespace {
@@ -227,20 +228,35 @@ bool has_many_rows(const Program& program, const GemmStep& step) {
   return program.symbols.upper(step.m) > kMostSmallM;
 }
 
-SmallMTiles tiles_of(const Program& program, const GemmStep& step, int parts, const Target& target) {
+SmallMTiles tiles_of(const Program& program, const GemmStep& step, int parts, bool packed,
+                     const Target& target) {
   const int64_t rows = program.symbols.upper(step.m), n = step.n.constant().value(),
                 k = step.k.constant().value();
-  if (!has_many_rows(program, step)) return small_m_tiles(rows, n, k, parts, step.in_order);
+  if (!has_many_rows(program, step)) return small_m_tiles(rows, n, k, parts, step.in_order, packed);
   return byte_gemm_tiles(rows, n, k, parts, target.device.multiprocessors, step.in_order);
 }
 
-void add_gemm(const Program& program, const GemmStep& step, bool staged, const Target& target, Body& body) {
+/// Adds packed codes as B.
+void add_packed(const DequantizeStep& step, Body& body, GemmKernel& gemm) {
+  PackedOperand& packed = gemm.packed.emplace();
+  packed.format = step.format;
+  packed.group = step.columns.constant().value() / step.groups.constant().value();
+  gemm.b = {.param = add(body, "b", DType::u8, step.codes), .pitch = step.codes_stride};
+  packed.scales = add(body, "scales", step.dtype, step.scales), packed.scales_pitch = step.scales_stride;
+  if (step.zeros) packed.zeros = add(body, "zeros", DType::i8, *step.zeros), packed.zeros_pitch = step.zeros_stride;
+}
+
+void add_gemm(const Program& program, const GemmStep& step, const DequantizeStep* packed, bool staged,
+              const Target& target, Body& body) {
   GemmKernel gemm;
   gemm.m = step.m, gemm.n = step.n, gemm.k = step.k;
-  gemm.few = tiles_of(program, step, body.parts, target);
+  gemm.few = tiles_of(program, step, body.parts, packed != nullptr, target);
   gemm.few->result_dtype = step.result_dtype;
   const DType weights = step.b_i8 ? DType::i8 : step.dtype;
-  gemm.b = {.param = add(body, "b", weights, step.b.base), .pitch = step.b.column_stride};
+  if (packed)
+    add_packed(*packed, body, gemm);
+  else
+    gemm.b = {.param = add(body, "b", weights, step.b.base), .pitch = step.b.column_stride};
   if (!staged) gemm.a = {.param = add(body, "a", step.dtype, step.a.base), .pitch = step.a.row_stride};
   if (step.bias) gemm.few->bias = add(body, "bias", step.result_dtype, *step.bias);
   body.kernel.gemm = std::move(gemm);
@@ -263,6 +279,26 @@ bool takes_small_m(const Program& program, const PlanEntry& entry, const GemmSte
   return by_vectors && gemm.alpha == 1;
 }
 
+bool takes_packed(const Program& program, const PlanEntry& entry, const GemmStep& gemm,
+                  const DequantizeStep& packed) {
+  if (!multiplies_packed(program, entry, gemm, packed) || has_many_rows(program, gemm) || gemm.in_order ||
+      gemm.alpha != 1)
+    return false;
+  for (const Dim& size : {gemm.n, gemm.k, gemm.a.row_stride, packed.groups, packed.codes_stride,
+                          packed.scales_stride, packed.zeros_stride})
+    if (!size.is_constant()) return false;
+  PackedOperand operand;
+  operand.format = packed.format, operand.group = *gemm.k.constant() / *packed.groups.constant();
+  if (packed.zeros) operand.zeros = 0;
+  const int64_t codes = 128 / find_packed_format(packed.format)->bits;  // in 16 bytes
+  const bool pairs = !is_multiple(packed.groups, 2) ||
+                     (is_multiple(packed.scales.offset, 2) && (!packed.zeros || is_multiple(packed.zeros->offset, 2)));
+  return *gemm.n.constant() >= 1 && widens(operand) && pairs && is_multiple(gemm.k, codes) &&
+         is_multiple(gemm.a.row_stride, vector_elements(gemm.dtype)) &&
+         is_multiple(gemm.a.base.offset, vector_elements(gemm.dtype)) && is_multiple(packed.codes_stride, 16) &&
+         is_multiple(packed.codes.offset, 16);
+}
+
 std::optional<FusedSmallM> fused_small_m(const Program& program, const GemmStep& gemm,
                                          const SmallMNeighbours& around, const Target& target) {
   std::optional<Body> before;
@@ -273,7 +309,7 @@ std::optional<FusedSmallM> fused_small_m(const Program& program, const GemmStep&
   }
   std::optional<Body> body = any_body(program, gemm, around);
   if (!body) return std::nullopt;
-  add_gemm(program, gemm, before.has_value(), target, *body);
+  add_gemm(program, gemm, around.packed, before.has_value(), target, *body);
   for (size_t i = 0; i < body->arguments.size(); ++i)
     body->kernel.params[i].alignment = alignment_of(body->arguments[i], body->kernel.params[i].dtype);
   FusedSmallM made{std::move(body->kernel), std::move(body->arguments)};

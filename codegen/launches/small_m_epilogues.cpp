@@ -20,17 +20,19 @@ void add_once(std::vector<int>& to, const std::vector<int>& from) {
     if (!llvm::is_contained(to, buffer)) to.push_back(buffer);
 }
 
-/// The steps that become one, in their order: the matmul and, where they are there, its neighbours.
+/// The steps that become one: the matmul and, where they are there, its neighbours and the step that makes its
+/// weights of packed codes.
 struct Group {
   std::optional<size_t> before;
   size_t gemm;
-  std::optional<size_t> reader;
+  std::optional<size_t> reader, packed = {};
 
+  /// In their order.
   std::vector<size_t> all() const {
-    std::vector<size_t> steps;
-    if (before) steps.push_back(*before);
-    steps.push_back(gemm);
-    if (reader) steps.push_back(*reader);
+    std::vector<size_t> steps = {gemm};
+    for (const std::optional<size_t>& other : {before, reader, packed})
+      if (other) steps.push_back(*other);
+    std::ranges::sort(steps);
     return steps;
   }
 };
@@ -98,13 +100,26 @@ class EntrySmallM {
   /// Fuses both neighbours, or the one that the template takes, or none. The template is used in any case,
   /// because its kernel can begin before the preceding one has ended.
   bool fuse(size_t gemm) {
-    if (!std::holds_alternative<GemmStep>(steps_[gemm].what) || steps_[gemm].choice >= 0 ||
-        !takes_small_m(program_, entry_, gemm_of(gemm), target_))
-      return false;
+    if (!std::holds_alternative<GemmStep>(steps_[gemm].what) || steps_[gemm].choice >= 0) return false;
+    const auto packed = packed_weights(gemm);
+    if (!packed && !takes_small_m(program_, entry_, gemm_of(gemm), target_)) return false;
     const auto before = maker_of_a(gemm), reader = reader_of(gemm);
-    return (before && reader && fuse(Group{before, gemm, reader})) ||
-           (reader && fuse(Group{{}, gemm, reader})) || (before && fuse(Group{before, gemm, {}})) ||
-           fuse(Group{{}, gemm, {}});
+    return (before && reader && fuse(Group{before, gemm, reader, packed})) ||
+           (reader && fuse(Group{{}, gemm, reader, packed})) ||
+           (before && fuse(Group{before, gemm, {}, packed})) || fuse(Group{{}, gemm, {}, packed});
+  }
+
+  /// The step that makes the weights of packed codes, for this matmul alone.
+  std::optional<size_t> packed_weights(size_t gemm) const {
+    const int weights = gemm_of(gemm).b.base.buffer;
+    for (size_t i = gemm; i-- > 0;) {
+      if (!writes(steps_[i], weights)) continue;
+      const auto* step = std::get_if<DequantizeStep>(&steps_[i].what);
+      const bool fits = step && takes_packed(program_, entry_, gemm_of(gemm), *step) &&
+                        !is_seen_elsewhere(weights, {{}, gemm, {}, i});
+      return fits ? std::optional(i) : std::nullopt;
+    }
+    return std::nullopt;
   }
 
   /// The last step in front that touches A, if it is a kernel that writes it.
@@ -129,10 +144,13 @@ class EntrySmallM {
     const auto launch = [&](const std::optional<size_t>& i) {
       return i ? &std::get<KernelStep>(steps_[*i].what) : nullptr;
     };
+    const auto* packed = group.packed ? &std::get<DequantizeStep>(steps_[*group.packed].what) : nullptr;
     auto made = fused_small_m(program_, gemm_of(group.gemm),
-                              {launch(group.before), launch(group.reader), keeps_a, keeps_result}, target_);
+                              {packed, launch(group.before), launch(group.reader), keeps_a, keeps_result},
+                              target_);
     if (!made) return false;
     std::set<int> gone;
+    if (packed) gone.insert(packed->y.buffer);
     if (group.before && !keeps_a) gone.insert(a_of(group.gemm));
     if (group.reader && !keeps_result) gone.insert(result_of(group.gemm));
     replace(group, std::move(*made), gone);
@@ -159,6 +177,7 @@ class EntrySmallM {
       return true;
     };
     return (!group.before || can_cross(*group.before, *group.before + 1, group.gemm)) &&
+           (!group.packed || can_cross(*group.packed, *group.packed + 1, group.gemm)) &&
            (!group.reader || can_cross(*group.reader, group.gemm + 1, *group.reader));
   }
 
@@ -176,6 +195,7 @@ class EntrySmallM {
     for (const size_t i : group.all())
       for (const int buffer : steps_[i].reads) {
         const bool handed = (i == group.gemm && group.before && buffer == a_of(group.gemm)) ||
+                            (i == group.gemm && group.packed && buffer == gemm_of(i).b.base.buffer) ||
                             (i == group.reader && buffer == result_of(group.gemm));
         if (!handed && written.count(memory(buffer))) return false;
       }
@@ -200,8 +220,9 @@ class EntrySmallM {
                            .arguments = std::move(made.arguments),
                            .random_ids = {}};
     steps_[group.gemm] = std::move(step);
-    for (const std::optional<size_t>& other : {group.reader, group.before})
-      if (other) steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(*other));
+    const std::vector<size_t> all = group.all();
+    for (size_t i = all.size(); i-- > 0;)
+      if (all[i] != group.gemm) steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(all[i]));
   }
 
   Program& program_;

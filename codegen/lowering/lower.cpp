@@ -64,6 +64,8 @@ class EntryLowering {
         return lower_top_k(builder_, node);
       case Op::sample:
         return lower_sample(builder_, node);
+      case Op::dequantize:
+        return lower_dequantize(builder_, node);
       case Op::collective:
         return lower_collective(builder_, node);
       case Op::concat:

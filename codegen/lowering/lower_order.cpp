@@ -1,5 +1,5 @@
-// scan, top_k and sample as steps of their own: lines of elements some distance apart, in a place and out of
-// a place.
+// scan, top_k, sample and dequantize as steps of their own: lines of elements some distance apart, in a place
+// and out of a place.
 #include "codegen/lowering/program_builder.h"
 #include "ir/analysis/view.h"
 
@@ -99,6 +99,23 @@ void lower_sample(ProgramBuilder& builder, const Node& sample) {
                               .row_stride = scores.outer_stride,
                               .numbers_stride = numbers.outer_stride,
                               .integers_stride = integers.outer_stride});
+}
+
+void lower_dequantize(ProgramBuilder& builder, const Node& node) {
+  const Shape& shape = node.result()->shape();
+  const auto axis = static_cast<int64_t>(shape.size()) - 1;
+  const Lines codes = source_rows(builder, node, 0), scales = source_rows(builder, node, 1);
+  DequantizeStep step;
+  step.codes = codes.base, step.scales = scales.base, step.y = place_of(*node.result());
+  if (node.operands().size() > 2) {
+    const Lines zeros = source_rows(builder, node, 2);
+    step.zeros = zeros.base, step.zeros_stride = zeros.outer_stride;
+  }
+  step.rows = product(shape, 0, axis), step.columns = shape[axis];
+  step.groups = node.operand(1)->shape()[axis];
+  step.codes_stride = codes.outer_stride, step.scales_stride = scales.outer_stride;
+  step.format = node.get(attr::format), step.dtype = node.result()->dtype();
+  builder.add_step(std::move(step));
 }
 
 }  // namespace smelt

@@ -96,6 +96,7 @@ void lower_scatter(ProgramBuilder& builder, const Node& scatter);
 void lower_scan(ProgramBuilder& builder, const Node& scan);
 void lower_top_k(ProgramBuilder& builder, const Node& top_k);
 void lower_sample(ProgramBuilder& builder, const Node& sample);
+void lower_dequantize(ProgramBuilder& builder, const Node& dequantize);
 void lower_collective(ProgramBuilder& builder, const Node& collective);
 /// Copies `value` to a new, dense temporary buffer with the name `source`. Returns the layout of the copy.
 Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string& source);

@@ -58,9 +58,11 @@ void schedule_small_m(Kernel& kernel, const Symbols& symbols, const Target& targ
   s.index32 = has_32_bit_indices(kernel, symbols);
   schedule_before(kernel, symbols, target);
   const int64_t rows = symbols.upper(gemm.m);
-  while (gemm.few->depth > 2 && small_m_kernel_bytes(gemm, rows) > kSharedBytes) --gemm.few->depth;
-  gemm.shared_bytes = small_m_kernel_bytes(gemm, rows);
-  gemm.most_blocks = small_m_resident(*gemm.few) * target.device.multiprocessors;
+  const int resident = small_m_resident(*gemm.few, small_m_weights(kernel));
+  const int64_t most_bytes = kSharedBytes * kSmallMResident / std::max(resident, kSmallMResident);
+  while (gemm.few->depth > 2 && small_m_kernel_bytes(kernel, rows) > most_bytes) --gemm.few->depth;
+  gemm.shared_bytes = small_m_kernel_bytes(kernel, rows);
+  gemm.most_blocks = resident * target.device.multiprocessors;
   kernel.waits = true;
 }
 

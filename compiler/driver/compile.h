@@ -32,6 +32,11 @@ enum class Mode : uint8_t { train, infer };
 /// attention that its template supports.
 enum class AttentionForm : uint8_t { automatic, fused, unfused, mma, wgmma };
 
+/// How an inference plan stores the weights of matmuls: as floats; as bytes with a scale per row
+/// (passes/graph/precision/quantize_weights.h); or as codes of few bits with a scale per group
+/// (passes/graph/precision/pack_weights.h). uint4 is int4 with a zero per group.
+enum class WeightType : uint8_t { floats, int8, int4, uint4, nf4, fp8 };
+
 /// Every member has a row in compiler/compile_options.def.
 struct CompileOptions {
   /// "cpu", "cuda" (this machine's GPU), "native" (this machine's GPU, or its CPU if it has no GPU), or a GPU
@@ -44,7 +49,10 @@ struct CompileOptions {
   /// Fusion of elementwise operations into the kernel of the matmul before them, on sm_90 in bf16 and f16
   /// (ir/target.h).
   GemmEpilogues gemm_epilogues = GemmEpilogues::measured;
-  bool int8_weights = false;  // i8 weights, in inference (passes/graph/precision/quantize_weights.h)
+  WeightType weight_type = WeightType::floats;
+  /// Elements of a row that have one scale, if weight_type is one of codes; 0: a row; -1: 64, or a row for fp8.
+  int64_t weight_group = -1;
+  std::vector<std::string> keep_floats = {};  // patterns of names of weights that stay floats all the same
   bool tf32 = false;          // on a GPU, matmuls read f32 operands with 10 bits of mantissa
   bool masters = true;        // update f32 copies (masters) of parameters that matmuls read in bf16 or f16
   /// Number of rows of logits that are in memory at a time (passes/graph/layout/chunk_rows.h); 0: all; empty:

@@ -113,8 +113,21 @@ class PipelineBuilder {
   }
 
   std::vector<PassCall> quantization() const {
-    if (!options_.int8_weights) return {};
-    return {pass::quantize_weights({.in_place = target_.can.i8_weights})};
+    if (options_.weight_type == WeightType::floats) return {};
+    if (options_.weight_type == WeightType::int8)
+      return {pass::quantize_weights({.in_place = target_.can.i8_weights})};
+    return {pass::pack_weights(packing())};
+  }
+
+  PackWeightsOptions packing() const {
+    static constexpr std::string_view kFormats[] = {"", "", "int4", "int4", "nf4", "fp8"};
+    const bool bytes = options_.weight_type == WeightType::fp8;
+    const int64_t group = options_.weight_group >= 0 ? options_.weight_group : bytes ? 0 : 64;
+    return {.format = std::string(kFormats[static_cast<size_t>(options_.weight_type)]),
+            .group = group,
+            .zeros = options_.weight_type == WeightType::uint4,
+            .storage = options_.storage,
+            .keep = options_.keep_floats};
   }
 
   /// Parameters that adapters and patterns of names leave frozen are stored in the model itself.

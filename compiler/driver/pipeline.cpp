@@ -47,10 +47,13 @@ void check_precision(const CompileOptions& options, const Target& target) {
   if (options.mode == Mode::train && !options.masters && options.storage != DType::bf16)
     fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
          name(options.storage));
-  if (options.mode == Mode::train && options.int8_weights)
+  if (options.mode == Mode::train && options.weight_type != WeightType::floats)
     fail(
-        "weights of int8 are for inference, since no update would change them: give --mode=infer, or "
+        "weights of few bits are for inference, since no update would change them: give --mode=infer, or "
         "--weight-type=float");
+  const bool has_groups = options.weight_type > WeightType::int8;
+  if (!has_groups && (options.weight_group >= 0 || !options.keep_floats.empty()))
+    fail("--weight-group and --keep-floats are for a --weight-type of int4, uint4, nf4 or fp8");
   if (options.tf32 && !target.can.tf32)
     fail(
         "tf32 is a precision of GPUs, and the target is {}: give --target=native or sm_80 and later, or "

@@ -71,6 +71,7 @@ Products kernel_products(const Program& program, const Kernel& kernel, const Rat
   if (kernel.attention)
     return {flops, rates.attention_share,
             kernel.params[static_cast<size_t>(kernel.attention->matrices.front().param)].dtype};
+  if (kernel.gemm && kernel.gemm->packed) return {flops, 1, DType::bf16};
   return {flops, 1,
           kernel.gemm ? kernel.params[static_cast<size_t>(kernel.gemm->b.param)].dtype : DType::f32};
 }

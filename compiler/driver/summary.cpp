@@ -1,5 +1,6 @@
 #include "compiler/driver/summary.h"
 
+#include "runtime/base/packed_format.h"
 #include "runtime/plan/choices.h"
 #include "runtime/plan/plan_costs.h"
 #include "runtime/plan/plan_fields.h"
@@ -62,6 +63,12 @@ int64_t attention_bytes(const Program& program, const Kernel& kernel) {
 /// The operands of a matmul.
 int64_t operand_bytes(const Program& program, const Kernel& kernel) {
   const GemmKernel& gemm = *kernel.gemm;
+  if (gemm.packed) {
+    const Dim codes = floor_div(gemm.n * gemm.k * find_packed_format(gemm.packed->format)->bits, 8);
+    const Dim scales = gemm.n * floor_div(gemm.k, gemm.packed->group);
+    return bytes_at_bounds(program.symbols, codes, DType::u8) +
+           bytes_at_bounds(program.symbols, scales + (gemm.is_staged() ? Dim(0) : gemm.m * gemm.k), DType::bf16);
+  }
   const DType dtype = kernel.params[static_cast<size_t>(gemm.b.param)].dtype;
   return bytes_at_bounds(program.symbols, (gemm.is_staged() ? Dim(0) : gemm.m * gemm.k) + gemm.n * gemm.k,
                          dtype);

@@ -24,7 +24,7 @@ double parts_of_state(const Program& program, const State& state) {
 }
 
 bool is_trained(const State& state) {
-  return state.role == Role::parameter && state.copy_of.empty() && state.scales_of.empty() &&
+  return state.role == Role::parameter && state.copy_of.empty() && state.scales_of.empty() && state.zeros_of.empty() &&
          !state.from_model && state.name == "parameters";
 }
 

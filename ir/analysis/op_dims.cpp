@@ -98,6 +98,14 @@ void row_results(Builder& b) {
     if (b.in(i).size() > rows) b.in(i)[rows] = {b.factor(b.shape(i)[rows], reduced)};
 }
 
+/// Rows of codes, of zeros and scales, and of numbers have lengths of their own.
+void rows_of_groups(Builder& b) {
+  const size_t rows = b.shape(0).size() - 1;
+  dims_but(b, rows, whole);
+  for (unsigned i = 1; i < b.operands(); ++i)
+    if (b.in(i).size() > rows) b.in(i)[rows] = {b.factor(b.shape(i)[rows], whole)};
+}
+
 void custom_vjp(Builder& b) {
   for (unsigned r = 0; r < b.node.result_count(); ++r)
     for (size_t i = 0; i < b.out(r).size(); ++i) b.in(r)[i] = b.out(r)[i] = {b.factor(b.shape(r)[i])};
@@ -323,6 +331,7 @@ constexpr Row kRows[] = {
     {Op::scan, scan},
     {Op::top_k, whole_rows},
     {Op::sample, row_results},
+    {Op::dequantize, rows_of_groups},
     {Op::matmul, matmul},
     {Op::insert, insert},
     {Op::update, update},

@@ -101,6 +101,8 @@ Arrays<S> evaluate_top_k(const Call<S>& call);
 template <typename S>
 Arrays<S> evaluate_sample(const Call<S>& call);
 template <typename S>
+Arrays<S> evaluate_dequantize(const Call<S>& call);
+template <typename S>
 Arrays<S> evaluate_insert(const Call<S>& call);
 
 /// Writes operand 0 of an `update` node into `state`, whole or at its index operands.

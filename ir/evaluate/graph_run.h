@@ -200,6 +200,8 @@ class Run {
         return evaluate_top_k(call);
       case Op::sample:
         return evaluate_sample(call);
+      case Op::dequantize:
+        return evaluate_dequantize(call);
       case Op::insert:
         return evaluate_insert(call);
       case Op::matmul:

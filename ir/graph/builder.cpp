@@ -202,6 +202,12 @@ Value* GraphBuilder::scan(std::string kind, Value* value, int64_t axis, bool exc
   return create(Op::scan, {value}, std::move(attributes))->result();
 }
 
+Value* GraphBuilder::dequantize(Value* codes, Value* scales, Value* zeros, std::string format) {
+  llvm::SmallVector<Value*, 3> operands = {codes, scales};
+  if (zeros) operands.push_back(zeros);
+  return create(Op::dequantize, operands, {attr::format(std::move(format))})->result();
+}
+
 Node* GraphBuilder::top_k(Value* value, int64_t k) { return create(Op::top_k, {value}, {attr::k(k)}); }
 
 Node* GraphBuilder::sort(Value* value, bool descending) {

@@ -127,6 +127,9 @@ class GraphBuilder {
   /// Returns the prefix sums, maxima or products along the axis; `kind` is "add", "max" or "mul". If
   /// `exclusive`, the prefix of an element does not include the element itself.
   Value* scan(std::string kind, Value* value, int64_t axis, bool exclusive = false);
+  /// Creates the numbers of packed codes: (value of the code - zero) * scale, by groups of the last dim.
+  /// `zeros` may be null.
+  Value* dequantize(Value* codes, Value* scales, Value* zeros, std::string format);
   /// Creates a top_k of each row: the k largest values, largest first, and, as result 1, their indices.
   Node* top_k(Value* value, int64_t k);
   Node* sort(Value* value, bool descending = false);

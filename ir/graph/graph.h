@@ -225,8 +225,12 @@ class Graph {
 inline constexpr std::string_view kParameters = "parameters", kFrozenParameters = "parameters.frozen";
 /// Names of the flat i8 state of the weights that the pass quantize_weights has quantized, and of the state
 /// of their scales.
+/// The last three: codes of the weights that the pass pack_weights has packed, their scales and their zeros.
 inline constexpr std::string_view kQuantizedParameters = "parameters.i8",
-                                  kQuantizedScales = "parameters.i8.scales";
+                                  kQuantizedScales = "parameters.i8.scales",
+                                  kPackedParameters = "parameters.packed",
+                                  kPackedScales = "parameters.packed.scales",
+                                  kPackedZeros = "parameters.packed.zeros";
 
 /// Returns the segment (part) of a flat state by its name; null if there is none.
 const Segment* find_segment(const State& state, std::string_view name);

@@ -18,6 +18,7 @@ void visit_gemm_fields(const Visit& visit) {
   visit("batch", &GemmKernel::batch);
   visit("alpha", &GemmKernel::alpha);
   visit("rounded", &GemmKernel::rounded);
+  visit("packed", &GemmKernel::packed);
   visit("few", &GemmKernel::few);
   visit("most_blocks", &GemmKernel::most_blocks);
   visit("shared_bytes", &GemmKernel::shared_bytes);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/base/dim.h"
@@ -58,6 +59,17 @@ struct SmallMTiles {
   bool operator==(const SmallMTiles&) const = default;
 };
 
+/// B as packed codes, in small-M GEMM (runtime/base/packed_format.h). An element of column n is (the number of
+/// its code - zero) * scale, rounded to the type of A; the zero and the scale are those of its group of
+/// `group` adjacent elements along k. The pitch of B is then in bytes.
+struct PackedOperand {
+  std::string format;
+  int64_t group = 0;
+  int scales = -1, zeros = -1;       // indices into Kernel::params; -1: zeros are 0
+  Dim scales_pitch, zeros_pitch;     // elements from the numbers of one column to those of the next
+  bool operator==(const PackedOperand&) const = default;
+};
+
 /// The product alpha * A B of A [m,k] and B [k,n], or one product for each index of the axes in `batch`.
 struct GemmKernel {
   struct Operand {
@@ -78,6 +90,7 @@ struct GemmKernel {
   std::vector<Batch> batch = {};     // only if `mma` is set, as the next two
   double alpha = 1;
   bool rounded = true;  // the product is rounded to the type of A and B before the epilogue; false: it is f32
+  std::optional<PackedOperand> packed = {};
   std::optional<SmallMTiles> few = {};  // set: one of the templates that use these tiles instead of `tiles`
 
   /// Returns whether a prologue kernel (Kernel::before) computes A in shared memory. A is then the last

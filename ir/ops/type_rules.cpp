@@ -5,6 +5,7 @@
 
 #include "ir/ops/matmul_spec.h"
 #include "llvm/ADT/STLExtras.h"
+#include "runtime/base/packed_format.h"
 #include "runtime/sampling/draw_settings.h"
 #include "runtime/sampling/token_weights.h"
 
@@ -201,6 +202,38 @@ Types infer_top_k(const Context& c) {
   Shape shape = c.type(0).shape;
   shape.back() = k;
   return {{DType::f32, shape}, {DType::i32, shape}};
+}
+
+/// Returns the number of elements in a row of codes; nothing if groups of whole words do not divide it.
+std::optional<int64_t> elements_of_row(const Context& c, const Shape& codes, const Shape& scales) {
+  const PackedFormat& format = *find_packed_format(c.get(attr::format));
+  const auto bytes = codes.back().constant(), groups = scales.back().constant();
+  if (!bytes || !groups || *groups < 1) return std::nullopt;
+  const int64_t columns = *bytes * 8 / format.bits, group = columns / *groups;
+  const bool divides = *bytes % 4 == 0 && columns % *groups == 0 && group % format.codes_per_word() == 0;
+  return divides ? std::optional(columns) : std::nullopt;
+}
+
+Types infer_dequantize(const Context& c) {
+  const Type &codes = c.type(0), &scales = c.type(1);
+  need_dtype(c, 0, DType::u8);
+  if (c.operands.size() > 2) need_dtype(c, 2, DType::i8);
+  if (scales.dtype != DType::f32 && scales.dtype != DType::bf16 && scales.dtype != DType::f16)
+    fail("dequantize: the scales are {}, expected f32, bf16 or f16", str(scales));
+  for (unsigned i = 1; i < c.operands.size(); ++i) {
+    const Shape& groups = c.type(i).shape;
+    if (codes.rank() < 1 || groups.size() != codes.shape.size() || groups != scales.shape ||
+        !std::equal(groups.begin(), groups.end() - 1, codes.shape.begin()))
+      fail("dequantize: operand {} is {}, expected a number for each group of the rows of {}", i,
+           str(c.type(i)), str(codes));
+  }
+  const auto columns = elements_of_row(c, codes.shape, scales.shape);
+  if (!columns)
+    fail("dequantize: rows of {} with scales {}: expected groups of whole words of 4 bytes", str(codes),
+         str(scales));
+  Shape shape = codes.shape;
+  shape.back() = *columns;
+  return {{scales.dtype, shape}};
 }
 
 Types infer_sample(const Context& c) {

@@ -81,6 +81,8 @@ OrderedJson state_json(const State& state) {
   result.update(type_json(state.dtype, state.shape));
   if (!state.copy_of.empty()) result["copy_of"] = state.copy_of;
   if (!state.scales_of.empty()) result["scales_of"] = state.scales_of;
+  if (!state.zeros_of.empty()) result["zeros_of"] = state.zeros_of;
+  if (!state.format.empty()) result["format"] = state.format;
   if (state.from_model) result["from_model"] = true;
   if (state.resident >= 0) result["resident"] = state.resident;
   for (const Segment& segment : state.segments)

@@ -108,6 +108,7 @@ class KernelParser : public TextParser, private KernelParts {
   void read(GemmTiles& tiles);
   void read(std::optional<MmaTiles>& tiles);
   void read(GemmKernel::Batch& axis);
+  void read(std::optional<PackedOperand>& packed);
   void read(std::optional<SmallMTiles>& few);
   void attention();
   void gemm();

@@ -219,6 +219,10 @@ class KernelPrinter {
   static std::string field(const GemmKernel::Batch& axis) {
     return fmt::format("[{}, {}, {}]", axis.extent.str(), axis.a_stride.str(), axis.b_stride.str());
   }
+  static std::string field(const std::optional<PackedOperand>& packed) {
+    return fmt::format("[{}, {}, {}, {}, {}, {}]", packed->format, packed->group, packed->scales, packed->zeros,
+                       packed->scales_pitch.str(), packed->zeros_pitch.str());
+  }
   static std::string field(const std::optional<SmallMTiles>& few) {
     return fmt::format("[{}, {}, {}, {}, {}, {}{}{}]", few->rows, few->weights, few->depth, few->parts,
                        few->bias, smelt::name(few->result_dtype),

@@ -5,6 +5,7 @@
 #include "ir/kernel/attention_fields.h"
 #include "ir/kernel/gemm_fields.h"
 #include "ir/text/kernel_parser.h"
+#include "runtime/base/packed_format.h"
 
 namespace smelt {
 
@@ -101,6 +102,19 @@ void KernelParser::read(GemmKernel::Batch& axis) {
   lexer.expect("]");
 }
 
+void KernelParser::read(std::optional<PackedOperand>& packed) {
+  PackedOperand& made = packed.emplace();
+  lexer.expect("[");
+  const Token word = lexer.expect(Token::Kind::identifier, "a format of packed numbers");
+  made.format = word.text;
+  if (!find_packed_format(made.format)) lexer.fail_at(word.offset, "expected int4, nf4, int8 or fp8");
+  lexer.expect(","), made.group = small_integer();
+  if (made.group < 1) lexer.expected("groups of at least one element");
+  for (int* number : {&made.scales, &made.zeros}) lexer.expect(","), *number = small_integer();
+  for (Dim* pitch : {&made.scales_pitch, &made.zeros_pitch}) lexer.expect(","), *pitch = dim();
+  lexer.expect("]");
+}
+
 void KernelParser::read(std::optional<SmallMTiles>& few) {
   SmallMTiles& made = few.emplace();
   lexer.expect("[");
@@ -119,7 +133,10 @@ void KernelParser::gemm() {
   const auto is_param = [&](int param) { return param >= 0 && param < std::ssize(kernel_.params); };
   const bool has_a = is_param(made.a.param) || (made.few && made.is_staged());
   const bool has_bias = !made.few || made.few->bias < 0 || is_param(made.few->bias);
-  if (!has_a || !is_param(made.b.param) || !has_bias) lexer.expected("numbers of the kernel's parameters");
+  const bool has_groups =
+      !made.packed || (made.is_small_m() && is_param(made.packed->scales) &&
+                       (made.packed->zeros < 0 || is_param(made.packed->zeros)));
+  if (!has_a || !is_param(made.b.param) || !has_bias || !has_groups) lexer.expected("numbers of the kernel's parameters");
   if (made.mma)
     visit_mma_tiles(*made.mma, [&](int number) {
       if (number <= 0) lexer.expected("tiles of at least one element");

@@ -43,6 +43,7 @@ struct FieldText {
   std::string operator()(Name, const std::vector<Dim>& strides, const role::Stride&) const {
     return list_of(strides);
   }
+  std::string operator()(Name, const std::optional<BufferRef>& ref, const auto&) const { return str(*ref); }
   template <typename Workspace>
   std::string operator()(Name, const std::optional<Workspace>& workspace, const auto&) const {
     return fmt::format("{} of {}", str(workspace->base), workspace->elements.str());

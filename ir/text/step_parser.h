@@ -68,6 +68,7 @@ class StepParser : protected KernelParser {
   void read_value(Name flag, bool& value, const auto&) { value = lexer.accept_word(flag); }
   void read_value(Name, Shape& value, const role::Extent&) { read_extents(value); }
   void read_value(Name, std::vector<Dim>& value, const role::Stride&) { value = strides(); }
+  void read_value(Name, std::optional<BufferRef>& value, const auto&) { value = place(); }
   template <typename Workspace>
   void read_value(Name, std::optional<Workspace>& value, const auto&) {
     read_workspace(value.emplace().base, value->elements);

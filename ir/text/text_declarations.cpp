@@ -80,10 +80,12 @@ Segment TextParser::segment() {
         segment.frozen = boolean();
       else if (key.text == "stacked")
         segment.stacked = boolean();
+      else if (key.text == "per_byte")
+        segment.per_byte = integer("the elements in a byte");
       else if (key.text == "whole")
         segment.whole = constant_shape();
       else
-        unknown_field(key, "init, decay, checkpoint, transposed, frozen, stacked, whole");
+        unknown_field(key, "init, decay, checkpoint, transposed, frozen, stacked, per_byte, whole");
     });
   lexer.expect(":");
   segment.shape = constant_shape();
@@ -110,6 +112,10 @@ State TextParser::state() {
         state.copy_of = string("the name of the state that it copies");
       } else if (key.text == "scales_of") {
         state.scales_of = string("the name of the state whose rows it scales");
+      } else if (key.text == "zeros_of") {
+        state.zeros_of = string("the name of the state whose groups have these zeros");
+      } else if (key.text == "format") {
+        state.format = string("the format of packed numbers");
       } else if (key.text == "from_model") {
         state.from_model = boolean();
       } else if (key.text == "whole") {
@@ -117,7 +123,7 @@ State TextParser::state() {
       } else if (key.text == "resident") {
         state.resident = integer("how many elements a GPU holds");
       } else {
-        unknown_field(key, "role, init, copy_of, scales_of, from_model, whole, resident");
+        unknown_field(key, "role, init, copy_of, scales_of, zeros_of, format, from_model, whole, resident");
       }
     });
   lexer.expect(":");

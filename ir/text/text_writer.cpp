@@ -54,6 +54,7 @@ std::string line(const Segment& segment) {
   if (segment.transposed) fields.add("transposed", "true");
   if (segment.frozen) fields.add("frozen", "true");
   if (segment.stacked) fields.add("stacked", "true");
+  if (segment.per_byte != 1) fields.add("per_byte", std::to_string(segment.per_byte));
   if (!segment.whole.empty()) fields.add("whole", fmt::format("[{}]", fmt::join(segment.whole, ",")));
   const std::string shared = segment.cut.empty() ? "" : " on " + text_of_dims(segment.cut);
   return fmt::format("  segment {}{} : [{}]{} at {}\n", quote(segment.name), fields.str(),
@@ -92,6 +93,8 @@ std::string text(const State& state) {
   if (state.init != Initializer{}) fields.add("init", str(state.init));
   if (!state.copy_of.empty()) fields.add("copy_of", quote(state.copy_of));
   if (!state.scales_of.empty()) fields.add("scales_of", quote(state.scales_of));
+  if (!state.zeros_of.empty()) fields.add("zeros_of", quote(state.zeros_of));
+  if (!state.format.empty()) fields.add("format", quote(state.format));
   if (state.from_model) fields.add("from_model", "true");
   if (!state.whole.empty()) fields.add("whole", str(state.whole));
   if (state.resident >= 0) fields.add("resident", std::to_string(state.resident));

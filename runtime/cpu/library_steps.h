@@ -65,6 +65,20 @@ struct TopKSizes {
 /// [rows, k]. If a row has fewer than k elements, the remaining values are -infinity, and their indices -1.
 void top_k(const TopKSizes& sizes, const float* x, float* values, int32_t* indices);
 
+// ---- dequantize.cpp
+// Floats of packed numbers.
+
+/// Sizes of a dequantize step (runtime/plan/steps/dequantize.h); codes_stride is in bytes.
+struct DequantizeSizes {
+  int64_t rows = 0, columns = 0, groups = 1;
+  int64_t codes_stride = 0, scales_stride = 0, zeros_stride = 0;
+  DType dtype = DType::f32;
+};
+
+/// Writes the dense numbers [rows, columns]. `zeros` may be null.
+void dequantize(const DequantizeSizes& sizes, const PackedFormat& format, const uint8_t* codes,
+                const std::byte* scales, const int8_t* zeros, std::byte* to);
+
 // ---- collective.cpp
 // Collectives between processes.
 

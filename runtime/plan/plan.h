@@ -59,6 +59,7 @@ struct Segment {
   bool transposed = false;                    // the checkpoint holds [in,out] for our [out,in]
   bool frozen = false;                        // not trained
   bool stacked = false;                       // the checkpoint holds [2*m,n] for our [2,m,n]
+  int64_t per_byte = 1;                       // of a packed state: elements of the last dim in a byte of `shape`
   /// Sharding over ranks. `cut` has for each dim the mesh axes that shard it, the outermost first. `whole` is
   /// the shape over all ranks; `shape` and `offset` are then those of this rank's part (segment_parts.h).
   /// Both are empty if every rank has the whole segment.
@@ -83,9 +84,15 @@ struct State {
   /// the other state, the runtime rounds it into this one again.
   std::string copy_of = {};
   std::vector<Segment> segments = {};  // of a flat state, in order of offset
-  /// Set if this is an f32 state of scales: the name of the i8 state of weights that they scale. For each
-  /// segment of weights, this state has a segment of the same name, with one scale per row of the weights.
+  /// Set if this is a state of scales: the name of the state of weights that they scale. For each segment of
+  /// weights, this state has a segment of the same name. If the weights are i8, it has one f32 scale per row.
+  /// If they are packed, it has one per group of elements of a row; groups divide a row equally.
   std::string scales_of = {};
+  /// Set if this is an i8 state of zeros: the name of the packed state of weights. Its segments are those of
+  /// the scales.
+  std::string zeros_of = {};
+  /// Set if this is a packed state of weights: the format of its codes (runtime/base/packed_format.h).
+  std::string format = {};
   /// The state always has the values of the model's own weights, as the base weights of adapters do. So
   /// checkpoints leave it out.
   bool from_model = false;

@@ -28,7 +28,7 @@ template <typename V, Is<Segment> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("shape", x.shape), v("offset", x.offset), v("init", x.init), v("decay", x.decay);
   v("checkpoint_names", x.checkpoint_names), v("transposed", x.transposed);
-  v("frozen", x.frozen), v("stacked", x.stacked), v("cut", x.cut), v("whole", x.whole);
+  v("frozen", x.frozen), v("stacked", x.stacked), v("per_byte", x.per_byte), v("cut", x.cut), v("whole", x.whole);
   v("stages", x.stages);
 }
 
@@ -36,6 +36,7 @@ template <typename V, Is<State> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("role", x.role), v("dtype", x.dtype), v("shape", x.shape), v("init", x.init);
   v("segments", x.segments), v("copy_of", x.copy_of), v("scales_of", x.scales_of);
+  v("zeros_of", x.zeros_of), v("format", x.format);
   v("from_model", x.from_model);
   v("cut", x.cut), v("partial", x.partial), v("whole", x.whole), v("resident", x.resident);
 }

@@ -17,6 +17,7 @@ const std::vector<int64_t>& whole_shape(const Segment& segment) {
 
 std::vector<int64_t> stored_shape(const Segment& segment) {
   std::vector<int64_t> shape = whole_shape(segment);
+  if (!shape.empty()) shape.back() *= segment.per_byte;
   if (segment.stacked && shape.size() > 1) {
     shape[1] *= shape[0];
     shape.erase(shape.begin());

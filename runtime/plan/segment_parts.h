@@ -15,8 +15,8 @@ bool is_cut(const Segment& segment);
 /// Returns the segment's shape over all ranks: Segment::whole, or Segment::shape if the segment is not
 /// sharded.
 const std::vector<int64_t>& whole_shape(const Segment& segment);
-/// Returns the shape of the segment's tensor in a checkpoint, which depends on Segment::stacked and
-/// Segment::transposed.
+/// Returns the shape of the segment's tensor in a checkpoint, which depends on Segment::per_byte,
+/// Segment::stacked and Segment::transposed.
 std::vector<int64_t> stored_shape(const Segment& segment);
 /// Returns for each dim of the segment the indices of the mesh axes that shard it. Throws Error if the mesh
 /// lacks an axis.

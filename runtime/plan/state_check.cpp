@@ -55,7 +55,9 @@ class StateCheck {
     if (state.role == Role::fault && (state.dtype != DType::i32 || state.shape != Shape{Dim(3)}))
       refuse("{} has the role fault: expected i32[3]", what);
     if (!state.copy_of.empty()) check_copy(state, what);
-    if (!state.scales_of.empty()) check_scales(state, what);
+    if (!state.scales_of.empty()) check_scales(state, state.scales_of, what);
+    if (!state.zeros_of.empty()) check_scales(state, state.zeros_of, what);
+    if (!state.format.empty()) check_packed(state, what);
     require_names(state.segments, what + ", segment");
     if (!state.segments.empty() && state.shape.empty())
       refuse("{} has segments: expected one dim and more", what);
@@ -96,17 +98,48 @@ class StateCheck {
     if (!fits) refuse("{} is a copy of '{}': expected an f32 state of its shape", what, copy.copy_of);
   }
 
-  /// Sessions write a scale for each row of each weight.
-  void check_scales(const State& scales, const std::string& what) const {
-    const State* weights = plan_.find_state(scales.scales_of);
-    const auto fits = [](const Segment& scale, const Segment& weight) {
-      return scale.name == weight.name && weight.shape.size() >= 2 &&
-             std::ranges::equal(scale.shape, std::span(weight.shape).first(weight.shape.size() - 1));
+  /// Sessions write a scale for each row of each weight, or numbers for each group of packed weights.
+  void check_scales(const State& scales, const std::string& of, const std::string& what) const {
+    const State* weights = plan_.find_state(of);
+    const bool is_packed = weights && !weights->format.empty();
+    const auto fits = [&](const Segment& scale, const Segment& weight) {
+      return scale.name == weight.name &&
+             (is_packed ? divides(scale, weight, *weights) : has_number_per_row(scale, weight));
     };
-    if (!weights || weights->dtype != DType::i8 || scales.dtype != DType::f32 ||
-        !std::ranges::equal(scales.segments, weights->segments, fits))
-      refuse("{} has scales of '{}': expected f32, and a number for each row of each segment of an i8 state",
-             what, scales.scales_of);
+    const bool typed = weights && (is_packed ? is_packed_number(scales)
+                                             : weights->dtype == DType::i8 && scales.dtype == DType::f32);
+    if (!typed || !std::ranges::equal(scales.segments, weights->segments, fits))
+      refuse("{} has scales of '{}': expected a number for each row of each segment of an i8 state, f32, or for "
+             "each group of a packed state",
+             what, of);
+  }
+
+  static bool is_packed_number(const State& state) {
+    if (!state.zeros_of.empty()) return state.dtype == DType::i8;
+    return state.dtype == DType::f32 || state.dtype == DType::bf16 || state.dtype == DType::f16;
+  }
+  static bool has_number_per_row(const Segment& scale, const Segment& weight) {
+    return weight.shape.size() >= 2 &&
+           std::ranges::equal(scale.shape, std::span(weight.shape).first(weight.shape.size() - 1));
+  }
+  /// Returns whether the numbers of a row are those of groups of whole words.
+  static bool divides(const Segment& groups, const Segment& codes, const State& weights) {
+    const PackedFormat* format = find_packed_format(weights.format);
+    if (!format || codes.shape.empty() || groups.shape.size() != codes.shape.size()) return false;
+    const int64_t count = groups.shape.back(), columns = codes.shape.back() * codes.per_byte;
+    const auto rows = [](const Segment& s) { return std::span(s.shape).first(s.shape.size() - 1); };
+    return std::ranges::equal(rows(groups), rows(codes)) && count > 0 && columns % count == 0 &&
+           columns / count % format->codes_per_word() == 0;
+  }
+
+  /// Sessions write codes, scales and zeros of the same groups.
+  void check_packed(const State& state, const std::string& what) const {
+    const PackedFormat* format = find_packed_format(state.format);
+    const bool fits = format && state.dtype == DType::u8 &&
+                      std::ranges::all_of(state.segments, [&](const Segment& segment) {
+                        return !segment.shape.empty() && segment.per_byte == 8 / format->bits && !is_cut(segment);
+                      });
+    if (!fits) refuse("{} has the format '{}': expected u8, and segments of whole codes", what, state.format);
   }
 
   static void check_initializer(const Initializer& init, const std::string& what) {

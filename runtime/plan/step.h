@@ -9,6 +9,7 @@
 
 #include "runtime/plan/steps/collective.h"
 #include "runtime/plan/steps/copy.h"
+#include "runtime/plan/steps/dequantize.h"
 #include "runtime/plan/steps/fill.h"
 #include "runtime/plan/steps/gemm.h"
 #include "runtime/plan/steps/kernel.h"
@@ -25,6 +26,7 @@
   DECLARE(ScanStep)               \
   DECLARE(TopKStep)               \
   DECLARE(SampleStep)             \
+  DECLARE(DequantizeStep)         \
   DECLARE(CopyStep)               \
   DECLARE(FillStep)               \
   DECLARE(CollectiveStep)

@@ -205,6 +205,9 @@ class Session {
   bool has_other_parts(const State& copy) const;
   void write_parts(int index, const Segment& part, std::span<const float> values);
   void write_quantized(int index, const Segment& part, std::span<const float> values);
+  int zeros_index(std::string_view weights) const;
+  void write_packed(int index, const Segment& part, std::span<const float> values);
+  std::vector<float> read_packed(int index, const Segment& part) const;
   void initialize_states(uint32_t seed, const std::function<bool(const State&)>& is_read);
   void initialize_state(int index, uint32_t seed);
   void initialize_quantized(int index, uint32_t seed);

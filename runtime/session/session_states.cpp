@@ -145,6 +145,7 @@ std::vector<float> Session::read_segment(std::string_view state, std::string_vie
   const State& whole = plan_->states[static_cast<size_t>(index)];
   require_all_of(whole, "read_segment()");
   const Segment& part = segment_of(whole, name);
+  if (!whole.format.empty()) return read_packed(index, part);
   std::vector<float> values(static_cast<size_t>(part.elements()));
   widen(executor_->read_state(index).data() + part.offset * size_of(whole.dtype), whole.dtype, values.data(),
         part.elements());
@@ -157,9 +158,10 @@ void Session::write_segment(std::string_view state, std::string_view name, std::
   const int index = state_index(state);
   const State& whole = plan_->states[static_cast<size_t>(index)];
   const Segment& part = segment_of(whole, name);
-  if (const int64_t expected = count_elements(whole_shape(part));
+  if (const int64_t expected = count_elements(stored_shape(part));
       expected != static_cast<int64_t>(values.size()))
     fail("state '{}', segment '{}': expected {} numbers, given {}", state, name, expected, values.size());
+  if (!whole.format.empty()) return write_packed(index, part, values);
   if (whole.dtype == DType::i8 && scales_index(state) >= 0) return write_quantized(index, part, values);
   write_parts(index, part, values);
   for (size_t i = 0; i < plan_->states.size(); ++i)
@@ -205,6 +207,52 @@ void Session::write_quantized(int index, const Segment& part, std::span<const fl
   quantize_rows(values, numbers, rows);
   copy_part<int8_t>(part, place(), numbers, memory(index).data());
   copy_part<float>(factors, place(), rows, memory(scales).data());
+}
+
+namespace {
+
+/// The elements of a segment in the memory of its state.
+template <typename T>
+std::span<T> elements_of(std::span<std::byte> state, const Segment& segment) {
+  return {reinterpret_cast<T*>(state.data()) + segment.offset, static_cast<size_t>(segment.elements())};
+}
+
+}  // namespace
+
+/// The state with the zeros of a packed state; -1 where it has none.
+int Session::zeros_index(std::string_view weights) const {
+  const auto found = std::ranges::find(plan_->states, weights, &State::zeros_of);
+  return found == plan_->states.end() ? -1 : static_cast<int>(found - plan_->states.begin());
+}
+
+/// No rank has a part of a packed segment.
+void Session::write_packed(int index, const Segment& part, std::span<const float> values) {
+  const State& packed = plan_->states[static_cast<size_t>(index)];
+  const int scales = scales_index(packed.name), zeros = zeros_index(packed.name);
+  const State& of_scales = plan_->states[static_cast<size_t>(scales)];
+  const Segment& groups = segment_of(of_scales, part.name);
+  std::vector<float> factors(static_cast<size_t>(groups.elements()));
+  PackedGroups to = {elements_of<uint8_t>(memory(index), part), factors, {}};
+  if (zeros >= 0) to.zeros = elements_of<int8_t>(memory(zeros), groups);
+  pack_groups(values, *find_packed_format(packed.format), of_scales.dtype, to);
+  narrow(factors.data(), memory(scales).data() + groups.offset * size_of(of_scales.dtype), of_scales.dtype,
+         groups.elements());
+}
+
+std::vector<float> Session::read_packed(int index, const Segment& part) const {
+  const State& packed = plan_->states[static_cast<size_t>(index)];
+  const int scales = scales_index(packed.name), zeros = zeros_index(packed.name);
+  const Segment& groups = segment_of(plan_->states[static_cast<size_t>(scales)], part.name);
+  const std::vector<float> factors =
+      read_segment(plan_->states[static_cast<size_t>(scales)].name, part.name);
+  const auto codes = executor_->read_state(index);
+  const auto of_zeros = zeros >= 0 ? executor_->read_state(zeros) : decltype(codes){};
+  return unpack_groups(
+      *find_packed_format(packed.format),
+      {reinterpret_cast<const uint8_t*>(codes.data()) + part.offset, static_cast<size_t>(part.elements())},
+      factors,
+      zeros < 0 ? std::span<const int8_t>()
+                : std::span(reinterpret_cast<const int8_t*>(of_zeros.data()) + groups.offset, factors.size()));
 }
 
 void Session::fill(int index, const Executor::MakePart& make) {
@@ -269,7 +317,7 @@ void Session::initialize_states(uint32_t seed, const std::function<bool(const St
   for (size_t i = 0; i < plan_->states.size(); ++i) {
     const State& s = plan_->states[i];
     if (!s.copy_of.empty() && !has_other_parts(s)) continue;  // rounded from its master before the next run
-    if (!s.scales_of.empty()) continue;                       // written with what they scale
+    if (!s.scales_of.empty() || !s.zeros_of.empty()) continue;  // written with what they are for
     if (is_read(s)) {
       if (!is_filled(*plan_, s)) clear_state(s.name);
       continue;
@@ -299,7 +347,7 @@ void Session::initialize_quantized(int index, uint32_t seed) {
   const State& state = plan_->states[static_cast<size_t>(index)];
   clear_state(state.name);
   for (const Segment& part : state.segments) {
-    std::vector<float> values(static_cast<size_t>(count_elements(whole_shape(part))));
+    std::vector<float> values(static_cast<size_t>(count_elements(stored_shape(part))));
     initialize_values(part.init, part.name, seed, values);
     write_segment(state.name, part.name, values);
   }

@@ -28,7 +28,7 @@ struct WeightMatch {
 
 bool holds_weights(const State& state) {
   return state.role == Role::parameter && !state.segments.empty() && state.copy_of.empty() &&
-         state.scales_of.empty();
+         state.scales_of.empty() && state.zeros_of.empty();
 }
 
 namespace {

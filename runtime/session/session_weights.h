@@ -9,7 +9,7 @@
 namespace smelt {
 
 /// Returns whether weight files have the tensors of this state: it holds weights, and is neither a rounded
-/// copy of other weights nor the scales of quantized weights.
+/// copy of other weights nor the scales or zeros of quantized weights.
 bool holds_weights(const State& state);
 
 /// Returns every weight tensor as f32, under the first of its names in weight files

@@ -63,7 +63,7 @@ Ran run_quantized(const Module& module, int64_t rows, DType storage) {
   ran.inputs = random_inputs(graph, 1, symbols), ran.states = random_states(graph, 1, symbols);
   round_to_type(ran.inputs), round_to_type(ran.states);
   CompileOptions options;
-  options.mode = Mode::infer, options.storage = storage, options.int8_weights = true;
+  options.mode = Mode::infer, options.storage = storage, options.weight_type = WeightType::int8;
   Session session = cpu_session(compile(module.clone(), options).plan);
   write_weights(session, ran);
   ran.outputs = run_entry(session, "g", {}, ran.inputs);
@@ -113,7 +113,7 @@ TEST(QuantizedProduct, IsOffByHalfAScaleTimesTheSumOfMagnitudes) {
 
 TEST(QuantizedProduct, KeepsItsWeightsAsBytes) {
   CompileOptions options;
-  options.mode = Mode::infer, options.int8_weights = true;
+  options.mode = Mode::infer, options.weight_type = WeightType::int8;
   const Plan plan = compile(parse_module(kProduct), options).plan;
   ASSERT_NE(plan.find_state("parameters.i8"), nullptr);
   EXPECT_EQ(plan.find_state("parameters.i8")->dtype, DType::i8);
@@ -122,7 +122,7 @@ TEST(QuantizedProduct, KeepsItsWeightsAsBytes) {
 
 TEST(QuantizedProduct, IsNotTrained) {
   CompileOptions options;
-  options.int8_weights = true;
+  options.weight_type = WeightType::int8;
   EXPECT_THROW(compile(parse_module(kProduct), options), Error);
 }
 
@@ -132,7 +132,7 @@ TEST(QuantizedModel, GivesTheLogitsOfItsWeightsAsFloats) {
   const TemporaryDirectory directory;
   const auto session = [&](bool int8, const std::filesystem::path& weights) {
     CompileOptions options;
-    options.mode = Mode::infer, options.int8_weights = int8, options.entries = {"logits"};
+    options.mode = Mode::infer, options.weight_type = int8 ? WeightType::int8 : WeightType::floats, options.entries = {"logits"};
     Session made = cpu_session(compile(read_description(golden), options).plan);
     made.load_weights(weights);
     return made;

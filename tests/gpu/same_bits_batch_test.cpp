@@ -44,7 +44,7 @@ std::unique_ptr<Session> session_of(const ServedModel& model, Mode mode) {
     options.entries = {"evaluate", "train_step"}, options.training.accumulation = false;
   } else {
     options.build.caches = true, options.build.cache_pages = kPages;
-    options.int8_weights = model.int8_weights;
+    options.weight_type = model.int8_weights ? WeightType::int8 : WeightType::floats;
   }
   auto session =
       std::make_unique<Session>(std::make_shared<const Plan>(compile(description_of(model), options).plan));

@@ -34,7 +34,7 @@ TEST(GpuSmallMEpilogues, AgreeWithFloat64) {
       const auto module = parse_module(text);
       for (const bool bytes : {false, true}) {
         CompileOptions options = options_of(seed);
-        options.int8_weights = bytes;
+        options.weight_type = bytes ? WeightType::int8 : WeightType::floats;
         Session session = session_of(*module, options);
         EXPECT_TRUE(std::ranges::any_of(session.plan().kernels,
                                         [](const KernelCode& kernel) { return has_template(kernel.name); }) ||
@@ -42,6 +42,20 @@ TEST(GpuSmallMEpilogues, AgreeWithFloat64) {
         for (const int64_t rows : {most, (most + 1) / 2})
           expect_right(*module, session, rows, options.storage, seed);
       }
+    }
+}
+
+TEST(GpuSmallMEpilogues, OfPackedCodesAgreeWithFloat64) {
+  if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU on this machine";
+  const auto [begin, end] = sweep();
+  for (uint64_t seed = begin; seed < end; ++seed)
+    for (const int64_t most : {1, 7, 16, 40}) {
+      const std::string text = packed_module_text(seed, most);
+      SCOPED_TRACE(fmt::format("{} of {}\n{}", seed, most, text));
+      const auto module = parse_module(text);
+      Session session = session_of(*module, packed_options(seed));
+      for (const int64_t rows : {most, (most + 1) / 2})
+        expect_right(*module, session, rows, packed_options(seed).storage, seed, kPackedLooser);
     }
 }
 
@@ -53,7 +67,7 @@ bool has_byte_gemm(const Session& session) {
 
 Session session_of_bytes(const Module& module, uint64_t seed) {
   CompileOptions options = options_of(seed);
-  options.int8_weights = true;
+  options.weight_type = WeightType::int8;
   return session_of(module, options);
 }
 

@@ -68,6 +68,31 @@ inline CompileOptions options_of(uint64_t seed) {
   return options;
 }
 
+// ---- packed weights
+
+struct PackedCase {
+  WeightType type;
+  int64_t group;
+};
+inline constexpr PackedCase kPackedCases[] = {
+    {WeightType::int4, 32}, {WeightType::int4, 96}, {WeightType::uint4, 32}, {WeightType::uint4, 64},
+    {WeightType::fp8, 0},   {WeightType::fp8, 16},  {WeightType::nf4, 32}};
+inline constexpr int64_t kPackedSums[] = {192, 1152, 2304};
+/// How much larger the error of their softmax prologues may be: sums are longer.
+inline constexpr double kPackedLooser = 1.5;
+
+inline std::string packed_module_text(uint64_t seed, int64_t most_rows) {
+  return module_text(seed, most_rows, kColumns[seed / 3 % std::size(kColumns)],
+                     kPackedSums[seed % std::size(kPackedSums)]);
+}
+
+inline CompileOptions packed_options(uint64_t seed) {
+  const PackedCase packed = kPackedCases[seed % std::size(kPackedCases)];
+  CompileOptions options = options_of(seed);
+  options.weight_type = packed.type, options.weight_group = packed.group;
+  return options;
+}
+
 inline bool has_template(const std::string& kernel) { return kernel.find("small_m_") != std::string::npos; }
 
 }  // namespace smelt::small_m_epilogues

@@ -83,7 +83,7 @@ class SmallMPrinter {
   }
 
   std::string run() const {
-    const std::string text = small_m_function(*gemm_.few) + (before_ ? before_->functions() : "") +
+    const std::string text = small_m_function(*gemm_.few, small_m_weights(kernel_)) + (before_ ? before_->functions() : "") +
                              print_element_body(kernel_) + entry();
     PreludeNeeds needs;
     for (const KernelParam& param : kernel_.params) need_element(needs, param.dtype);
@@ -92,12 +92,11 @@ class SmallMPrinter {
     need_element(needs, gemm_.few->result_dtype), need_calls(needs, text);
     return fmt::format(
         "{}typedef {} Index;\n\n{}\n{}",
-        small_m_macros(small_m_dtype(kernel_), *gemm_.few, gemm_.is_staged(), weights().dtype == DType::i8),
+        small_m_macros(small_m_dtype(kernel_), *gemm_.few, gemm_.is_staged(), small_m_weights(kernel_)),
         kernel_.schedule.index32 ? "int" : "long long", cuda_prelude(needs), text);
   }
 
  private:
-  const KernelParam& weights() const { return kernel_.params[static_cast<size_t>(gemm_.b.param)]; }
   const std::string& name_of(int param) const { return names_.params()[static_cast<size_t>(param)]; }
 
   std::string entry() const {
@@ -106,11 +105,12 @@ class SmallMPrinter {
         "  extern __shared__ __align__(16) uint4 ring[];\n{}"
         "  const BodyArguments body = {{{}}};\n  BodyLoads loads[ITEMS];\n"
         "  const int m = (int){}, n = {}, k = {};\n"
-        "{}{}{}  small_m(ring, {}, (const Weight*){}, m, n, k, {}, before, begin, put);\n}}\n",
-        kSmallMThreads, kSmallMResident, kernel_.name, print(parameters()), shared(),
+        "{}{}{}{}  small_m(ring, {}, (const Weight*){}, m, n, k, {}, {}before, begin, put);\n}}\n",
+        kSmallMThreads,
+        std::max(kSmallMResident, small_m_resident(*gemm_.few, small_m_weights(kernel_))), kernel_.name, print(parameters()), shared(),
         body_argument_list(kernel_, names_), number_of(names_, gemm_.m), columns(),
-        number_of(names_, gemm_.k), before(), begin(), put(), rows(), name_of(gemm_.b.param),
-        number_of(names_, gemm_.b.pitch));
+        number_of(names_, gemm_.k), groups(), before(), begin(), put(), rows(), name_of(gemm_.b.param),
+        number_of(names_, gemm_.b.pitch), gemm_.packed ? "groups, " : "");
   }
 
   std::vector<gpu::Parameter> parameters() const {
@@ -128,7 +128,15 @@ class SmallMPrinter {
   std::string shared() const {
     if (!before_) return "";
     return before_->shared_arrays() + fmt::format("  Half* const staged = (Half*)((char*)ring + {});\n",
-                                                  small_m_bytes(*gemm_.few, true));
+                                                  small_m_bytes(*gemm_.few, true, small_m_weights(kernel_)));
+  }
+
+  std::string groups() const {
+    if (!gemm_.packed) return "";
+    const PackedOperand& packed = *gemm_.packed;
+    return fmt::format("  const Groups groups = {{(const Half*){}, {}, {}, {}}};\n", name_of(packed.scales),
+                       packed.zeros < 0 ? "nullptr" : "(const signed char*)" + name_of(packed.zeros),
+                       number_of(names_, packed.scales_pitch), number_of(names_, packed.zeros_pitch));
   }
 
   std::string before() const {
@@ -184,10 +192,17 @@ DType small_m_dtype(const Kernel& kernel) {
                                   : kernel.params[static_cast<size_t>(kernel.gemm->a.param)].dtype;
 }
 
-int64_t small_m_kernel_bytes(const GemmKernel& gemm, int64_t most_rows) {
+SmallMWeights small_m_weights(const Kernel& kernel) {
+  const GemmKernel& gemm = *kernel.gemm;
+  return {.bytes = kernel.params[static_cast<size_t>(gemm.b.param)].dtype == DType::i8,
+          .packed = gemm.packed ? &*gemm.packed : nullptr};
+}
+
+int64_t small_m_kernel_bytes(const Kernel& kernel, int64_t most_rows) {
+  const GemmKernel& gemm = *kernel.gemm;
   const int64_t staged =
       gemm.is_staged() ? most_rows * staged_pitch(gemm.k.constant().value()) * int64_t{sizeof(uint16_t)} : 0;
-  return small_m_bytes(*gemm.few, gemm.is_staged()) + staged;
+  return small_m_bytes(*gemm.few, gemm.is_staged(), small_m_weights(kernel)) + staged;
 }
 
 }  // namespace smelt

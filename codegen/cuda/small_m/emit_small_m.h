@@ -4,6 +4,7 @@
 #include <string>
 
 #include "codegen/cuda/small_m/small_m.h"
+#include "codegen/cuda/small_m/small_m_text.h"
 #include "codegen/gpu/lower/kernel_names.h"
 #include "ir/kernel/kernel.h"
 
@@ -18,11 +19,13 @@ std::string emit_small_m(const Kernel& kernel);
 /// Returns text that defines `handed`, the argument of body_run (below), from `sums`, the sums of an element.
 /// They are rounded as if they had been stored, and the bias is added. Requires: GemmKernel::few is set.
 std::string handed_sums(const Kernel& kernel, const gpu::KernelNames& names);
-/// Returns the element type of A. The weights have the same type, or are i8.
+/// Returns how the kernel's weights are stored.
+SmallMWeights small_m_weights(const Kernel& kernel);
+/// Returns the element type of A. The weights have the same type, or are bytes or packed codes.
 DType small_m_dtype(const Kernel& kernel);
 /// Returns the bytes of dynamic shared memory that a block needs. If a prologue stores A in shared memory,
 /// the bytes of A are included. `most_rows`: the largest number of rows of A.
-int64_t small_m_kernel_bytes(const GemmKernel& gemm, int64_t most_rows);
+int64_t small_m_kernel_bytes(const Kernel& kernel, int64_t most_rows);
 
 // ---- small_m_kernel.cpp
 // The template kernel for small-M GEMMs (small_m.h) that have no prologue and no epilogue. It uses tensor

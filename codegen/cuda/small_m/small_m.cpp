@@ -12,6 +12,8 @@ namespace {
 /// Long sums of few columns have fewer weights a block, so that all multiprocessors have some; others more,
 /// since a block reads A for each of its tiles.
 constexpr int64_t kFewColumns = 2113, kLongSums = 4096, kManyColumns = 5000;
+/// The most columns of a tile of packed weights, with at most 8 rows.
+constexpr int kMostPackedWeights = 16;
 /// For chains: columns up to which each of 132 multiprocessors has at most 2, 5 or 8 tiles of 8 columns.
 constexpr int64_t kTwoTiles = 2113, kFiveTiles = 5281, kEightTiles = 8449;
 
@@ -78,11 +80,14 @@ std::vector<SmallM> small_m_chains(DType dtype, DType result_dtype) {
   return all;
 }
 
-SmallMTiles small_m_tiles(int64_t rows, int64_t n, int64_t k, int parts, bool in_order) {
+SmallMTiles small_m_tiles(int64_t rows, int64_t n, int64_t k, int parts, bool in_order, bool packed) {
   SmallMTiles tiles{.parts = parts};
   for (const SmallM& few :
        in_order ? small_m_chains(DType::bf16, DType::bf16) : small_m(DType::bf16, DType::bf16, false)) {
     const bool takes = rows <= few.rows && n < few.columns_below && k >= few.least_sums;
+    if (packed && few.rows == 8 && few.weights > kMostPackedWeights && tiles.weights % (8 * parts) == 0 &&
+        rows <= few.rows)
+      break;
     tiles.rows = few.rows, tiles.weights = few.weights, tiles.depth = few.depth, tiles.warps = few.warps;
     if (takes && few.weights % (8 * parts) == 0) break;
   }
@@ -91,6 +96,15 @@ SmallMTiles small_m_tiles(int64_t rows, int64_t n, int64_t k, int parts, bool in
 
 bool multiplies_weights(const Program& program, const PlanEntry& entry, const GemmStep& step) {
   return has_form(step) && is_weight(program, entry, step.b.base);
+}
+
+bool multiplies_packed(const Program& program, const PlanEntry& entry, const GemmStep& step,
+                       const DequantizeStep& packed) {
+  const bool whole = packed.y == step.b.base && packed.rows == step.n && packed.columns == step.k &&
+                     step.b.column_stride == step.k && packed.dtype == step.dtype;
+  const bool reads_states = is_weight(program, entry, packed.codes) && is_weight(program, entry, packed.scales) &&
+                            (!packed.zeros || is_weight(program, entry, *packed.zeros));
+  return has_form(step) && whole && reads_states;
 }
 
 bool has_small_m(const Program& program, const PlanEntry& entry, const GemmStep& step) {

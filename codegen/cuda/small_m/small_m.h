@@ -46,13 +46,17 @@ std::vector<SmallM> small_m_chains(DType dtype, DType result_dtype);
 constexpr int64_t kMostSmallM = 16;
 /// Returns the tiles (ir/kernel/gemm_kernel.h) for a product of at most `rows` rows, n columns and k terms
 /// per element. The columns consist of `parts` adjacent parts of equal size, and one call of the epilogue
-/// reads the same column of each part. `in_order`: sums are chains.
-SmallMTiles small_m_tiles(int64_t rows, int64_t n, int64_t k, int parts, bool in_order);
+/// reads the same column of each part. `in_order`: sums are chains. `packed`: weights are packed codes, whose
+/// kernel for few rows has fewer registers.
+SmallMTiles small_m_tiles(int64_t rows, int64_t n, int64_t k, int parts, bool in_order, bool packed = false);
 
 /// Returns whether the operands have the layout and types that the kernels require. B must be a state that no
 /// step of the entry writes, because the kernels begin to read B before the preceding steps have ended
 /// (programmatic dependent launch).
 bool multiplies_weights(const Program& program, const PlanEntry& entry, const GemmStep& step);
+/// Returns the same for a matmul whose B is all that `packed` makes of codes, which the kernel reads instead.
+bool multiplies_packed(const Program& program, const PlanEntry& entry, const GemmStep& step,
+                       const DequantizeStep& packed);
 /// Returns whether multiplies_weights is true, and some runs of the step may have at most kMostSmallM rows.
 bool has_small_m(const Program& program, const PlanEntry& entry, const GemmStep& step);
 /// Returns the kernels for a step of the entry, in the order of preference. Returns none if B is i8, or if

@@ -43,21 +43,21 @@ TemplateLaunch launch_of(const SmallM& few) {
                        {a_pitch * size, kAlignment, kPitchesBelow * size},
                        {b_pitch * size, kAlignment}};
   launch.blocks = ceil_div(n, few.weights);
-  launch.shared_bytes = small_m_bytes(tiles_of(few), false);
+  launch.shared_bytes = small_m_bytes(tiles_of(few), false, {});
   launch.measured = few.warps == 0;  // others follow a rule, since their bits are those of every kernel
   return launch;
 }
 
 std::string source_of(const SmallM& few) {
   const std::string_view result = cuda_memory_type(few.result_dtype);
-  const std::string text = small_m_function(tiles_of(few)) +
+  const std::string text = small_m_function(tiles_of(few), {}) +
                            fmt::format("typedef {} Result;\n{}", result, device::kSmallMGemmKernel);
   PreludeNeeds needs;
   need_element(needs, few.result_dtype), need_calls(needs, text);
   return fmt::format(
       "// A matmul of at most {} rows by weights, whose reading is what takes time.\n{}"
       "#define KERNEL {}\n#define BIAS_PARAMETER {}\n#define BIAS {}\n{}{}",
-      few.rows, small_m_macros(few.dtype, tiles_of(few), false, false), few.name(),
+      few.rows, small_m_macros(few.dtype, tiles_of(few), false, {}), few.name(),
       few.has_bias ? "const Result* bias," : "", few.has_bias ? "+ sm_get(bias[column])" : "",
       cuda_prelude(needs), text);
 }
@@ -70,7 +70,7 @@ KernelCode small_m_kernel(const SmallM& few) {
   kernel.range = 1;  // the step says how many
   kernel.threads = kSmallMThreads;
   kernel.waits = true;
-  kernel.most_blocks = kMultiprocessors * small_m_resident(tiles_of(few));
+  kernel.most_blocks = kMultiprocessors * small_m_resident(tiles_of(few), {});
   kernel.launch = launch_of(few);
   kernel.shared_bytes = kernel.launch->shared_bytes.constant().value();
   kernel.source = source_of(few);

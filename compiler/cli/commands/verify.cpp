@@ -50,12 +50,15 @@ class Verification {
  public:
   Verification(const VerifyCommand& options, std::filesystem::path directory, const PlanMaker& make)
       : options_(options),
-        trains_(!options.flags.values.int8_weights),
+        trains_(options.flags.values.weight_type == WeightType::floats),
         golden_(Golden::open(directory, options.flags.text("precision"), options.flags.text("weight-type"))),
         inputs_(golden_.inputs("input.")),
         recorded_(read_generation_cases(directory)),
         seq2seq_(read_json_file(directory / "config.json").value("is_encoder_decoder", false)),
         make_(make) {
+    if (options.flags.values.weight_type > WeightType::int8)
+      fail("verify has no bounds for weights of --weight-type={}: expected float or int8",
+           options.flags.text("weight-type"));
     model_ = open_model(directory, weights_in(directory));
     make_session(recorded_options(options.flags));
   }

@@ -53,8 +53,8 @@ class BitComparison {
     write_texts();
     const bool reads_source = Generator(*writer_).reads_source();
     writer_.reset();
-    if (flags_.values.int8_weights)
-      report_.add_note("losses of training", "left out: weights are bytes, which are not trained");
+    if (flags_.values.weight_type != WeightType::floats)
+      report_.add_note("losses of training", "left out: weights of few bits are not trained");
     else if (model_.spec()->criterion.label_smoothing > 0)
       report_.add_note("losses of training", "left out: with label smoothing they are no log-probabilities");
     else if (reads_source)

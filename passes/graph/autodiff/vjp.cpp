@@ -246,6 +246,7 @@ constexpr DerivativeRule kRules[] = {
     {Op::top_k, reverse_order, forward_order},
     {Op::insert, refuse_unknown, forward_insert},
     {Op::sample, refuse_unknown},
+    {Op::dequantize, refuse_unknown},
     {Op::pack, refuse},
     {Op::fusion, refuse},
     {Op::with_slopes, reverse_with_slopes, forward_with_slopes},

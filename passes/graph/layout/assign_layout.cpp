@@ -199,7 +199,7 @@ class Assigner {
   }
 
   static bool is_of_order(const Node& node) {
-    return node.is(Op::scan) || node.is(Op::top_k) || node.is(Op::sample);
+    return node.is(Op::scan) || node.is(Op::top_k) || node.is(Op::sample) || node.is(Op::dequantize);
   }
 
   /// One whole request, or requests for slices that together are the value and agree on where it starts.

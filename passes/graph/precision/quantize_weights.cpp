@@ -4,117 +4,15 @@
 #include <set>
 
 #include "ir/graph/builder.h"
-#include "ir/ops/matmul_spec.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
 #include "passes/expressions.h"
+#include "passes/graph/precision/flat_weights.h"
 #include "passes/graph/training/flatten_parameters.h"
 #include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
-
-constexpr int64_t kAlignment = 16;  // elements, as in the flat state
-
-bool has(const std::string& letters, char letter) { return letters.find(letter) != std::string::npos; }
-
-/// The axes of the result that the rows of the weight at operand `side` are, in order; nothing where a row,
-/// which is all but the last of its dims, is not the weights of one output.
-std::optional<std::vector<int64_t>> output_axes(const Node& matmul, unsigned side) {
-  const MatmulSpec spec = parse_matmul_spec(matmul.get(attr::spec));
-  const std::string &weight = side == 0 ? spec.a : spec.b, &other = side == 0 ? spec.b : spec.a;
-  if (weight.size() < 2 || !has(other, weight.back()) || has(spec.out, weight.back())) return std::nullopt;
-  std::vector<int64_t> axes;
-  for (const char row : weight.substr(0, weight.size() - 1)) {
-    if (!has(spec.out, row) || has(other, row)) return std::nullopt;
-    axes.push_back(static_cast<int64_t>(spec.out.find(row)));
-  }
-  return llvm::is_sorted(axes) ? std::optional(axes) : std::nullopt;
-}
-
-bool multiplies(const Node& user, const Value& weight) {
-  if (!user.is(Op::matmul) || user.body || user.operand(0) == user.operand(1)) return false;
-  return output_axes(user, user.operand(0) == &weight ? 0 : 1).has_value();
-}
-
-bool gathers_rows(const Node& user, const Value& weight) {
-  return user.is(Op::gather) && user.operand(0) == &weight && user.get(attr::axis) == 0 && weight.rank() == 2;
-}
-
-bool stacks(const Node& user) {
-  const auto is_parameter = [](const Value* value) { return value->node()->is(Op::parameter); };
-  return user.is(Op::concat) && user.get(attr::axis) == 0 && llvm::all_of(user.operands(), is_parameter) &&
-         !user.graph().is_output(user.result()) &&
-         llvm::all_of(user.result()->users(), [&](const Node* n) { return multiplies(*n, *user.result()); });
-}
-
-/// The names of the weights that are taken.
-class WeightChoice {
- public:
-  explicit WeightChoice(const Module& module) : module_(module) {
-    for (const auto& graph : module.graphs)
-      for (const auto& node : graph->nodes())
-        if (node->is(Op::parameter)) look(*node);
-    for (const std::string& name : refused_) taken_.erase(name);
-    while (drop_broken_stacks()) continue;
-  }
-  std::set<std::string> names() const { return taken_; }
-
- private:
-  void look(const Node& parameter) {
-    const Value& weight = *parameter.result();
-    const std::string& name = parameter.get(attr::name);
-    const State* flat = module_.state_of_parameter(name);
-    bool fits = flat && flat->name == kParameters && weight.dtype() == DType::f32 && weight.rank() >= 2 &&
-                !parameter.graph().is_output(&weight);
-    bool multiplied = false;
-    for (const Node* user : weight.users()) {
-      multiplied |= multiplies(*user, weight) || stacks(*user);
-      fits &= multiplies(*user, weight) || stacks(*user) || gathers_rows(*user, weight);
-    }
-    if (!fits) refused_.insert(name);
-    if (multiplied) taken_.insert(name);
-  }
-
-  /// A stack has one type: it is taken whole or not at all.
-  bool drop_broken_stacks() {
-    const size_t before = taken_.size();
-    for (const auto& graph : module_.graphs)
-      for (const auto& node : graph->nodes())
-        if (stacks(*node) && !llvm::all_of(node->operands(), [&](Value* v) { return is_taken(*v); }))
-          for (const Value* part : node->operands()) taken_.erase(part->node()->get(attr::name));
-    return taken_.size() != before;
-  }
-  bool is_taken(const Value& part) const { return taken_.count(part.node()->get(attr::name)) != 0; }
-
-  const Module& module_;
-  std::set<std::string> taken_, refused_;
-};
-
-/// A flat state that grows by segments: these follow each other without a gap where they did before.
-class FlatState {
- public:
-  FlatState(std::string name, DType dtype) {
-    state_.name = std::move(name), state_.role = Role::parameter, state_.dtype = dtype;
-  }
-
-  void append(Segment segment, bool follows) {
-    const int64_t aligned = (end_ + kAlignment - 1) / kAlignment * kAlignment;
-    segment.offset = follows ? end_ : aligned;
-    end_ = segment.offset + segment.elements();
-    state_.segments.push_back(std::move(segment));
-  }
-
-  /// Never empty: a plan has no buffers of no bytes.
-  State finished() {
-    state_.shape = {std::max(kAlignment, (end_ + kAlignment - 1) / kAlignment * kAlignment)};
-    return std::move(state_);
-  }
-
- private:
-  State state_;
-  int64_t end_ = 0;
-};
 
 Segment scales_segment(const Segment& weight) {
   Segment scales;
@@ -174,21 +72,9 @@ class Rewriter {
     return node.is(Op::concat) && stacks(node) && is_weight(*node.operand(0));
   }
 
-  static llvm::SmallVector<const Node*, 4> parts(const Value& weight) {
-    const Node& node = *weight.node();
-    if (node.is(Op::parameter)) return {&node};
-    llvm::SmallVector<const Node*, 4> nodes;
-    for (const Value* operand : node.operands()) nodes.push_back(operand->node());
-    return nodes;
-  }
-
-  static Value* stacked(GraphBuilder& b, llvm::ArrayRef<Value*> values) {
-    return values.size() == 1 ? values[0] : b.concat(values, 0);
-  }
-
   static Value* bytes(GraphBuilder& b, const Value& weight) {
     llvm::SmallVector<Value*, 4> values;
-    for (const Node* part : parts(weight)) {
+    for (const Node* part : parts_of(weight)) {
       const Type type{DType::i8, part->result()->shape()};
       values.push_back(b.create(Op::parameter, {}, {attr::name(part->get(attr::name))}, type)->result());
     }
@@ -199,7 +85,7 @@ class Rewriter {
     const State& state = *b.module().find_state(kQuantizedScales);
     Value* all = b.state(kQuantizedScales);
     llvm::SmallVector<Value*, 4> values;
-    for (const Node* part : parts(weight)) {
+    for (const Node* part : parts_of(weight)) {
       const auto at =
           llvm::find_if(state.segments, [&](const Segment& s) { return s.name == part->get(attr::name); });
       Value* rows = b.slice(all, 0, at->offset, at->elements());
@@ -255,7 +141,7 @@ bool quantize_weights(Module& module, const QuantizeWeightsOptions& options) {
   if (module.parameters.empty() || module.find_state(kQuantizedParameters)) return false;
   flat_parameters(module);
   if (parameter_copy(module)) fail("quantize_weights: parameters have f32 masters, which training updates");
-  const std::set<std::string> names = WeightChoice(module).names();
+  const std::set<std::string> names = multiplied_weights(module, true);
   if (names.empty()) return false;
   move_segments(module, names);
   for (const auto& graph : module.graphs) Rewriter(*graph, names, options.in_place).run();

@@ -3,41 +3,14 @@
 #include <fmt/ranges.h>
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/GlobPattern.h"
 #include "passes/graph/autodiff/make_backward.h"
+#include "passes/parameter_patterns.h"
 #include "runtime/base/error.h"
 
 namespace smelt {
-namespace {
-
-llvm::GlobPattern parsed(const std::string& text) {
-  auto pattern = llvm::GlobPattern::create(text);
-  if (pattern) return std::move(*pattern);
-  fail("freeze_parameters: '{}' is no pattern: {}", text, llvm::toString(pattern.takeError()));
-}
-
-std::vector<std::string> names_of(const Module& module) {
-  std::vector<std::string> names;
-  for (const Module::Parameter& parameter : module.parameters) names.push_back(parameter.name);
-  return names;
-}
-
-}  // namespace
-
 bool freeze_parameters(Module& module, const FreezeParametersOptions& options) {
   if (options.trained.empty()) return false;
-  std::vector<std::string> unused;
-  std::vector<bool> fits(module.parameters.size());
-  for (const std::string& text : options.trained) {
-    const llvm::GlobPattern pattern = parsed(text);
-    bool used = false;
-    for (auto [i, parameter] : llvm::enumerate(module.parameters))
-      if (pattern.match(parameter.name)) used = fits[i] = true;
-    if (!used) unused.push_back(text);
-  }
-  if (!unused.empty())
-    fail("no parameter has a name that fits {}; there are {}", fmt::join(unused, ", "),
-         fmt::join(names_of(module), ", "));
+  const std::vector<bool> fits = parameters_that_fit(module, options.trained);
   bool changed = false, trains = false;
   for (auto [i, parameter] : llvm::enumerate(module.parameters)) {
     changed |= !fits[i] && !parameter.frozen;

@@ -29,7 +29,7 @@ TEST_P(SmallMEpilogues, ReadWeightsThatAreBytes) {
   const uint64_t seed = GetParam();
   const auto module = parse_module(module_text(seed, 5));
   CompileOptions options = options_of(seed);
-  options.int8_weights = true;
+  options.weight_type = WeightType::int8;
   const Program program = compile(module->clone(), options, Stage::program).program;
   const auto reads_bytes = [](const Kernel& kernel) {
     return kernel.gemm && kernel.params[static_cast<size_t>(kernel.gemm->b.param)].dtype == DType::i8;
@@ -38,6 +38,18 @@ TEST_P(SmallMEpilogues, ReadWeightsThatAreBytes) {
   EXPECT_EQ(std::ranges::any_of(program.kernels, reads_bytes), takes);
   Session session = testing::cpu_session(test::plan_on_host(program));
   expect_right(*module, session, 5, options.storage, seed);
+}
+
+TEST_P(SmallMEpilogues, ReadPackedCodes) {
+  const uint64_t seed = GetParam();
+  const auto module = parse_module(packed_module_text(seed, 13));
+  const CompileOptions options = packed_options(seed);
+  const Program program = compile(module->clone(), options, Stage::program).program;
+  const auto reads_codes = [](const Kernel& kernel) { return kernel.gemm && kernel.gemm->packed; };
+  EXPECT_EQ(std::ranges::any_of(program.kernels, reads_codes), options.weight_type != WeightType::nf4);
+  Session session = testing::cpu_session(test::plan_on_host(program));
+  expect_right(*module, session, 13, options.storage, seed, kPackedLooser);
+  expect_right(*module, session, 2, options.storage, seed + 100, kPackedLooser);
 }
 
 bool has_chains(const Program& program) {
@@ -50,7 +62,7 @@ TEST_P(SmallMEpilogues, AreTheSameAroundChains) {
   const auto module = parse_module(module_text(seed, 11));
   for (const bool bytes : {false, true}) {
     CompileOptions options = options_of(seed);
-    options.build.same_bits = true, options.int8_weights = bytes;
+    options.build.same_bits = true, options.weight_type = bytes ? WeightType::int8 : WeightType::floats;
     const Program program = compile(module->clone(), options, Stage::program).program;
     EXPECT_TRUE(bytes || has_chains(program));
     Session session = testing::cpu_session(test::plan_on_host(program));
@@ -84,6 +96,26 @@ TEST(FusedSmallMKernels, GoThroughTextAndBack) {
         EXPECT_EQ(print(parse_kernel(print(kernel))), print(kernel));
 }
 
+TEST(FusedSmallMKernels, OfPackedCodesGoThroughTextAndBackAndDoNotSpill) {
+  std::vector<CudaSource> sources;
+  for (const WeightType type : {WeightType::int4, WeightType::uint4, WeightType::fp8})
+    for (const int64_t most : {1, 16})
+      for (const int64_t n : {96, 6144}) {
+        CompileOptions options = options_of(type == WeightType::fp8 ? 3 : 4);
+        options.weight_type = type;
+        const auto module = parse_module(module_text(4, most, n, 2304));
+        for (const Kernel& kernel : compile(module->clone(), options, Stage::program).program.kernels) {
+          EXPECT_EQ(print(parse_kernel(print(kernel))), print(kernel));
+          if (has_template(kernel.name)) sources.push_back({emit_cuda(kernel), kernel.name});
+        }
+      }
+  ASSERT_FALSE(sources.empty());
+  if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
+  for (const int architecture : {80, 90})
+    for (const Cubin& cubin : compile_cuda(sources, architecture))
+      EXPECT_EQ(std::pair(cubin.resources.stack_bytes, cubin.resources.spill_bytes), std::pair(0, 0));
+}
+
 TEST(FusedSmallMKernels, NeitherSpillNorHaveAStack) {
   if (!nvrtc_info().available) GTEST_SKIP() << nvrtc_info().problem;
   std::vector<CudaSource> sources;
@@ -100,7 +132,7 @@ TEST(FusedSmallMKernels, NeitherSpillNorHaveAStack) {
 Program program_of_bytes(int64_t rows, int64_t n, int64_t k, const char* target = "sm_90",
                          uint64_t seed = 4) {
   CompileOptions options = options_of(seed);
-  options.int8_weights = true, options.target = target;
+  options.weight_type = WeightType::int8, options.target = target;
   return compile(parse_module(module_text(seed, rows, n, k)), options, Stage::program).program;
 }
 
@@ -144,7 +176,7 @@ TEST(ByteGemm, SharesLongSumsOfFewColumns) {
 
 TEST(ByteGemm, OfSumsInOrderHasOneBlockPerTile) {
   CompileOptions options = options_of(4);
-  options.int8_weights = options.build.same_bits = true;
+  options.build.same_bits = true, options.weight_type = WeightType::int8;
   const Program program =
       compile(parse_module(module_text(4, 40, 520, 4160)), options, Stage::program).program;
   EXPECT_EQ(byte_gemms(program).at(0).gemm->few->splits, 1);

@@ -48,7 +48,7 @@ std::shared_ptr<const Plan> quantized_plan(const char* spec, const GenerationFor
   const Description description = {Description::Kind::spec, "spec.json", spec_from_json(spec), nullptr,
                                    Json::object(),          {}};
   CompileOptions options = generation_plan(description, form);
-  options.int8_weights = true;
+  options.weight_type = WeightType::int8;
   return std::make_shared<const Plan>(compile(description, options).plan);
 }
 

@@ -58,6 +58,10 @@ graph @every(%x: f32[B,T,8], %ids "token ids": i32[B,T] "inputs" {optional = tru
   %three = constant {value = 0.5} : f32[B,T,3]
   %four = constant {value = 7} : i32[B,T,4]
   %token, %log = sample %x, %three, %four : i32[B,T], f32[B,T]
+  %codes = constant {value = 7} : u8[B,T,16]
+  %steps = constant {value = 0.5} : f32[B,T,2]
+  %zeros = constant {value = 3} : i8[B,T,2]
+  %numbers = dequantize %codes, %steps, %zeros {format = "int4"} : f32[B,T,32]
   %y = matmul %x, %w "h.0.fc" {spec = "btc,oc->bto"}
   %my, %mz = matmul %half, %half (%p, %1 "add this" = %x) "h.0.fc" {spec = "btc,btd->bcd"} {
     %square = mul %p, %p

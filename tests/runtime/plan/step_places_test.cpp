@@ -122,7 +122,7 @@ TEST(StepKinds, HaveNamesOfTheirOwn) {
     return false;
   });
   EXPECT_EQ(names, (std::vector<std::string_view>{"kernel", "gemm", "sort_index", "scan", "top_k", "sample",
-                                                  "copy", "fill", "collective"}));
+                                                  "dequantize", "copy", "fill", "collective"}));
 }
 
 }  // namespace

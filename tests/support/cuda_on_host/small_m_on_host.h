@@ -48,6 +48,11 @@ inline void load_weights(unsigned to, const void* from, bool is_there) {
   HostCopies& own = host_copies[threadIdx.x];
   own.copies[own.begun % 32][own.counts[own.begun % 32]++] = {to, is_there ? from : nullptr};
 }
+inline void load_word(unsigned to, const void* from, bool is_there) {
+  HostCopies& own = host_copies[threadIdx.x];
+  own.copies[own.begun % 32][own.counts[own.begun % 32]++] = {
+      to | 1, is_there ? (const void*)((unsigned long long)from & ~3ull) : nullptr};
+}
 inline void end_piece() {
   HostCopies& own = host_copies[threadIdx.x];
   own.counts[++own.begun % 32] = 0;
@@ -57,8 +62,9 @@ template <int left> void wait_for_pieces() {
   for (; own.begun - own.done > left; ++own.done)
     for (int i = 0; i < own.counts[own.done % 32]; ++i) {
       const auto& copy = own.copies[own.done % 32][i];
-      __builtin_memset(host_memory + copy.to, 0, 16);
-      if (copy.from) memcpy(host_memory + copy.to, copy.from, 16);
+      const unsigned to = copy.to & ~1u, bytes = copy.to & 1 ? 4 : 16;  // an odd address is that of a word
+      __builtin_memset(host_memory + to, 0, bytes);
+      if (copy.from) memcpy(host_memory + to, copy.from, bytes);
     }
 }
 struct HostBarrier { short count, left; unsigned passed; };
@@ -111,6 +117,38 @@ inline void widen_f16(unsigned (&to)[2], unsigned from) {
 }
 )";
 
+/// Text that replaces device::kSmallMGemmPairs.
+inline constexpr const char* kPairsOnHost = R"(
+inline unsigned half_of(float x) {
+  const _Float16 rounded = (_Float16)x;
+  unsigned short bits;
+  memcpy(&bits, &rounded, 2);
+  return bits;
+}
+inline unsigned short round_bf16(double x) {
+  const unsigned bits = __float_as_uint((float)x);  // products of 8 bits by 8 bits, and sums of these, are exact
+  return (unsigned short)((bits + 0x7FFFu + (bits >> 16 & 1)) >> 16);
+}
+inline unsigned fma_two_bf16(unsigned a, unsigned b, unsigned c) {
+  unsigned d = 0;
+  for (int i = 0; i < 32; i += 16)
+    d |= (unsigned)round_bf16((double)widen_bf16(a >> i & 0xFFFF) * widen_bf16(b >> i & 0xFFFF) + widen_bf16(c >> i & 0xFFFF)) << i;
+  return d;
+}
+inline unsigned fma_two_f16(unsigned a, unsigned b, unsigned c) {
+  unsigned d = 0;
+  for (int i = 0; i < 32; i += 16)
+    d |= half_of((float)((double)widen_f16(a >> i & 0xFFFF) * widen_f16(b >> i & 0xFFFF) + widen_f16(c >> i & 0xFFFF))) << i;
+  return d;
+}
+inline unsigned pick_bytes(unsigned x, unsigned y, unsigned bytes) {
+  const unsigned long long both = x | (unsigned long long)y << 32;
+  unsigned picked = 0;
+  for (int i = 0; i < 4; ++i) picked |= (unsigned)(both >> 8 * (bytes >> 4 * i & 7) & 255) << 8 * i;
+  return picked;
+}
+)";
+
 /// Returns the text of a kernel in a form that the host's compiler accepts. The macros that it defines are
 /// undefined by small_m_undefined().
 inline std::string small_m_host_source(std::string text, DType dtype) {
@@ -120,7 +158,9 @@ inline std::string small_m_host_source(std::string text, DType dtype) {
     text.replace(at, from.size(), to);
   };
   replace(device::kSmallMGemmInstructions, kSmallMOnHost);
-  replace(device::kSmallMGemmWidenBytes, kWidenOnHost);
+  for (const auto& [from, to] : {std::pair(device::kSmallMGemmWidenBytes, kWidenOnHost),
+                                 std::pair(device::kSmallMGemmPairs, kPairsOnHost)})
+    if (text.find(from) != std::string::npos) replace(from, to);
   replace("extern __shared__ __align__(16) uint4 ring[];", "uint4* const ring = (uint4*)host_memory;");
   return fmt::format("#define WIDEN widen_{}\n{}", cuda_memory_type(dtype), text);
 }
@@ -129,7 +169,8 @@ inline std::string small_m_undefined() {
   std::string text;
   for (const char* name :
        {"SM", "MMA_TYPE", "ROWS", "WEIGHTS", "PIECES", "PARTS", "COLUMNS", "ITEMS", "PITCH", "DEPTH", "AHEAD",
-        "BYTES", "WIDEN_BYTES", "WARPS", "SLOT", "STAGED", "WIDEN"})
+        "BYTES", "WIDEN_BYTES", "WARPS", "SLOT", "STAGED", "WIDEN", "WEIGHT_BITS", "GROUP", "ZEROS", "WIDEN_WORD",
+        "LESS_TWO", "SCALE_TWO", "SCALE_LANES"})
     text += fmt::format("#undef {}\n", name);
   return text;
 }

@@ -16,6 +16,11 @@ SM void load_weights(unsigned to, const void* from, bool is_there) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
                "r"(is_there ? 16 : 0) : "memory");
 }
+// Starts to copy the aligned word of 4 bytes that `from` is in. Writes a zero if is_there is false.
+SM void load_word(unsigned to, const void* from, bool is_there) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"((unsigned long long)from & ~3ull),
+               "r"(is_there ? 4 : 0) : "memory");
+}
 // Makes one cp.async group of the copies that this thread has started since its previous group.
 SM void end_piece() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Waits until at most the newest `left` groups of this thread are incomplete.
