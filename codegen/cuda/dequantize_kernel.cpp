@@ -35,10 +35,10 @@ TemplateLaunch launch_of(const PackedFormat& format, DType dtype, bool has_zeros
   const Dim row_words = floor_div(field("columns"), format.codes_per_word());
   const Dim words = field("rows") * row_words;
   TemplateLaunch launch{.step = "dequantize", .blocks = ceil_div(words, kDequantizeThreads)};
-  launch.arguments = {address("codes", DType::u8, PlaceUse::read), address("scales", dtype, PlaceUse::read),
-                      has_zeros ? address("zeros", DType::i8, PlaceUse::read)
-                                : unused_address("codes", DType::u8),
-                      address("y", dtype, PlaceUse::write)};
+  launch.arguments = {
+      address("codes", DType::u8, PlaceUse::read), address("scales", dtype, PlaceUse::read),
+      has_zeros ? address("zeros", DType::i8, PlaceUse::read) : unused_address("codes", DType::u8),
+      address("y", dtype, PlaceUse::write)};
   for (const Dim& number : {words, row_words, field("groups"), field("codes_stride"), field("scales_stride"),
                             field("zeros_stride")})
     launch.arguments.push_back(integer(number));

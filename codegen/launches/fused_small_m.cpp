@@ -243,7 +243,8 @@ void add_packed(const DequantizeStep& step, Body& body, GemmKernel& gemm) {
   packed.group = step.columns.constant().value() / step.groups.constant().value();
   gemm.b = {.param = add(body, "b", DType::u8, step.codes), .pitch = step.codes_stride};
   packed.scales = add(body, "scales", step.dtype, step.scales), packed.scales_pitch = step.scales_stride;
-  if (step.zeros) packed.zeros = add(body, "zeros", DType::i8, *step.zeros), packed.zeros_pitch = step.zeros_stride;
+  if (step.zeros)
+    packed.zeros = add(body, "zeros", DType::i8, *step.zeros), packed.zeros_pitch = step.zeros_stride;
 }
 
 void add_gemm(const Program& program, const GemmStep& step, const DequantizeStep* packed, bool staged,
@@ -291,12 +292,13 @@ bool takes_packed(const Program& program, const PlanEntry& entry, const GemmStep
   operand.format = packed.format, operand.group = *gemm.k.constant() / *packed.groups.constant();
   if (packed.zeros) operand.zeros = 0;
   const int64_t codes = 128 / find_packed_format(packed.format)->bits;  // in 16 bytes
-  const bool pairs = !is_multiple(packed.groups, 2) ||
-                     (is_multiple(packed.scales.offset, 2) && (!packed.zeros || is_multiple(packed.zeros->offset, 2)));
+  const bool pairs =
+      !is_multiple(packed.groups, 2) ||
+      (is_multiple(packed.scales.offset, 2) && (!packed.zeros || is_multiple(packed.zeros->offset, 2)));
   return *gemm.n.constant() >= 1 && widens(operand) && pairs && is_multiple(gemm.k, codes) &&
          is_multiple(gemm.a.row_stride, vector_elements(gemm.dtype)) &&
-         is_multiple(gemm.a.base.offset, vector_elements(gemm.dtype)) && is_multiple(packed.codes_stride, 16) &&
-         is_multiple(packed.codes.offset, 16);
+         is_multiple(gemm.a.base.offset, vector_elements(gemm.dtype)) &&
+         is_multiple(packed.codes_stride, 16) && is_multiple(packed.codes.offset, 16);
 }
 
 std::optional<FusedSmallM> fused_small_m(const Program& program, const GemmStep& gemm,

@@ -14,8 +14,8 @@ namespace smelt {
 /// The kernels around a matmul that are fused with it.
 struct SmallMNeighbours {
   const DequantizeStep* packed = nullptr;  // step that makes B of packed codes; null: B is read as it is
-  const KernelStep* before = nullptr;  // kernel that computes A; null: none is fused
-  const KernelStep* reader = nullptr;  // kernel that reads the matmul's result; null: none is fused
+  const KernelStep* before = nullptr;      // kernel that computes A; null: none is fused
+  const KernelStep* reader = nullptr;      // kernel that reads the matmul's result; null: none is fused
   /// Whether A and the result are also stored in memory, because other steps read them.
   bool keeps_a = false, keeps_result = false;
 };
@@ -32,8 +32,8 @@ struct FusedSmallM {
 /// of A and of the columns of B, and the offsets of A and B in their buffers, must be multiples of 16 bytes.
 bool takes_small_m(const Program& program, const PlanEntry& entry, const GemmStep& gemm,
                    const Target& target);
-/// Returns whether the template for few rows supports the matmul, and reads the codes that `packed` would make
-/// floats of.
+/// Returns whether the template for few rows supports the matmul, and reads the codes that `packed` would
+/// make floats of.
 bool takes_packed(const Program& program, const PlanEntry& entry, const GemmStep& gemm,
                   const DequantizeStep& packed);
 

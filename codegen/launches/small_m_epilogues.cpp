@@ -20,8 +20,8 @@ void add_once(std::vector<int>& to, const std::vector<int>& from) {
     if (!llvm::is_contained(to, buffer)) to.push_back(buffer);
 }
 
-/// The steps that become one: the matmul and, where they are there, its neighbours and the step that makes its
-/// weights of packed codes.
+/// The steps that become one: the matmul and, where they are there, its neighbours and the step that makes
+/// its weights of packed codes.
 struct Group {
   std::optional<size_t> before;
   size_t gemm;
@@ -145,9 +145,9 @@ class EntrySmallM {
       return i ? &std::get<KernelStep>(steps_[*i].what) : nullptr;
     };
     const auto* packed = group.packed ? &std::get<DequantizeStep>(steps_[*group.packed].what) : nullptr;
-    auto made = fused_small_m(program_, gemm_of(group.gemm),
-                              {packed, launch(group.before), launch(group.reader), keeps_a, keeps_result},
-                              target_);
+    auto made =
+        fused_small_m(program_, gemm_of(group.gemm),
+                      {packed, launch(group.before), launch(group.reader), keeps_a, keeps_result}, target_);
     if (!made) return false;
     std::set<int> gone;
     if (packed) gone.insert(packed->y.buffer);

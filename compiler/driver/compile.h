@@ -50,11 +50,12 @@ struct CompileOptions {
   /// (ir/target.h).
   GemmEpilogues gemm_epilogues = GemmEpilogues::measured;
   WeightType weight_type = WeightType::floats;
-  /// Elements of a row that have one scale, if weight_type is one of codes; 0: a row; -1: 64, or a row for fp8.
+  /// Elements of a row that have one scale, if weight_type is one of codes; 0: a row; -1: 64, or a row for
+  /// fp8.
   int64_t weight_group = -1;
   std::vector<std::string> keep_floats = {};  // patterns of names of weights that stay floats all the same
-  bool tf32 = false;          // on a GPU, matmuls read f32 operands with 10 bits of mantissa
-  bool masters = true;        // update f32 copies (masters) of parameters that matmuls read in bf16 or f16
+  bool tf32 = false;                          // on a GPU, matmuls read f32 operands with 10 bits of mantissa
+  bool masters = true;  // update f32 copies (masters) of parameters that matmuls read in bf16 or f16
   /// Number of rows of logits that are in memory at a time (passes/graph/layout/chunk_rows.h); 0: all; empty:
   /// the pass chooses a number if the logits are large.
   std::optional<int64_t> chunk_rows = {};

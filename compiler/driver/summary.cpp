@@ -67,7 +67,8 @@ int64_t operand_bytes(const Program& program, const Kernel& kernel) {
     const Dim codes = floor_div(gemm.n * gemm.k * find_packed_format(gemm.packed->format)->bits, 8);
     const Dim scales = gemm.n * floor_div(gemm.k, gemm.packed->group);
     return bytes_at_bounds(program.symbols, codes, DType::u8) +
-           bytes_at_bounds(program.symbols, scales + (gemm.is_staged() ? Dim(0) : gemm.m * gemm.k), DType::bf16);
+           bytes_at_bounds(program.symbols, scales + (gemm.is_staged() ? Dim(0) : gemm.m * gemm.k),
+                           DType::bf16);
   }
   const DType dtype = kernel.params[static_cast<size_t>(gemm.b.param)].dtype;
   return bytes_at_bounds(program.symbols, (gemm.is_staged() ? Dim(0) : gemm.m * gemm.k) + gemm.n * gemm.k,

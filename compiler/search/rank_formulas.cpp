@@ -24,8 +24,8 @@ double parts_of_state(const Program& program, const State& state) {
 }
 
 bool is_trained(const State& state) {
-  return state.role == Role::parameter && state.copy_of.empty() && state.scales_of.empty() && state.zeros_of.empty() &&
-         !state.from_model && state.name == "parameters";
+  return state.role == Role::parameter && state.copy_of.empty() && state.scales_of.empty() &&
+         state.zeros_of.empty() && !state.from_model && state.name == "parameters";
 }
 
 /// Returns whether the parameters that are multiplied are sharded: the rounded copy where there is one.

@@ -321,8 +321,8 @@ const Segment* find_segment(const State& state, std::string_view name) {
 namespace {
 
 bool is_flat_state_of_parameters(const State& state) {
-  return state.name == kParameters || state.name == kFrozenParameters ||
-         state.name == kQuantizedParameters || state.name == kPackedParameters;
+  return state.name == kParameters || state.name == kFrozenParameters || state.name == kQuantizedParameters ||
+         state.name == kPackedParameters;
 }
 
 }  // namespace

@@ -59,14 +59,14 @@ struct SmallMTiles {
   bool operator==(const SmallMTiles&) const = default;
 };
 
-/// B as packed codes, in small-M GEMM (runtime/base/packed_format.h). An element of column n is (the number of
-/// its code - zero) * scale, rounded to the type of A; the zero and the scale are those of its group of
+/// B as packed codes, in small-M GEMM (runtime/base/packed_format.h). An element of column n is (the number
+/// of its code - zero) * scale, rounded to the type of A; the zero and the scale are those of its group of
 /// `group` adjacent elements along k. The pitch of B is then in bytes.
 struct PackedOperand {
   std::string format;
   int64_t group = 0;
-  int scales = -1, zeros = -1;       // indices into Kernel::params; -1: zeros are 0
-  Dim scales_pitch, zeros_pitch;     // elements from the numbers of one column to those of the next
+  int scales = -1, zeros = -1;    // indices into Kernel::params; -1: zeros are 0
+  Dim scales_pitch, zeros_pitch;  // elements from the numbers of one column to those of the next
   bool operator==(const PackedOperand&) const = default;
 };
 

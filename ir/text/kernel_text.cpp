@@ -220,8 +220,8 @@ class KernelPrinter {
     return fmt::format("[{}, {}, {}]", axis.extent.str(), axis.a_stride.str(), axis.b_stride.str());
   }
   static std::string field(const std::optional<PackedOperand>& packed) {
-    return fmt::format("[{}, {}, {}, {}, {}, {}]", packed->format, packed->group, packed->scales, packed->zeros,
-                       packed->scales_pitch.str(), packed->zeros_pitch.str());
+    return fmt::format("[{}, {}, {}, {}, {}, {}]", packed->format, packed->group, packed->scales,
+                       packed->zeros, packed->scales_pitch.str(), packed->zeros_pitch.str());
   }
   static std::string field(const std::optional<SmallMTiles>& few) {
     return fmt::format("[{}, {}, {}, {}, {}, {}{}{}]", few->rows, few->weights, few->depth, few->parts,

@@ -133,10 +133,10 @@ void KernelParser::gemm() {
   const auto is_param = [&](int param) { return param >= 0 && param < std::ssize(kernel_.params); };
   const bool has_a = is_param(made.a.param) || (made.few && made.is_staged());
   const bool has_bias = !made.few || made.few->bias < 0 || is_param(made.few->bias);
-  const bool has_groups =
-      !made.packed || (made.is_small_m() && is_param(made.packed->scales) &&
-                       (made.packed->zeros < 0 || is_param(made.packed->zeros)));
-  if (!has_a || !is_param(made.b.param) || !has_bias || !has_groups) lexer.expected("numbers of the kernel's parameters");
+  const bool has_groups = !made.packed || (made.is_small_m() && is_param(made.packed->scales) &&
+                                           (made.packed->zeros < 0 || is_param(made.packed->zeros)));
+  if (!has_a || !is_param(made.b.param) || !has_bias || !has_groups)
+    lexer.expected("numbers of the kernel's parameters");
   if (made.mma)
     visit_mma_tiles(*made.mma, [&](int number) {
       if (number <= 0) lexer.expected("tiles of at least one element");

@@ -97,8 +97,7 @@ void pack(const PackedFormat& format, std::span<const uint8_t> codes, uint8_t* w
   const auto per_word = static_cast<size_t>(format.codes_per_word());
   for (size_t i = 0; i < codes.size(); i += per_word, words += sizeof(uint32_t)) {
     uint32_t word = 0;
-    for (size_t j = 0; j < per_word; ++j)
-      word |= uint32_t{codes[i + j]} << format.shift(static_cast<int>(j));
+    for (size_t j = 0; j < per_word; ++j) word |= uint32_t{codes[i + j]} << format.shift(static_cast<int>(j));
     std::memcpy(words, &word, sizeof(word));
   }
 }

@@ -29,7 +29,8 @@ void dequantize(const DequantizeSizes& sizes, const PackedFormat& format, const 
   const int64_t width = size_of(sizes.dtype);
 #pragma omp parallel for schedule(static) num_threads(team_threads())
   for (int64_t row = 0; row < sizes.rows; ++row)
-    dequantize_row(sizes, format, codes + row * sizes.codes_stride, scales + row * sizes.scales_stride * width,
+    dequantize_row(sizes, format, codes + row * sizes.codes_stride,
+                   scales + row * sizes.scales_stride * width,
                    zeros ? zeros + row * sizes.zeros_stride : nullptr, to + row * sizes.columns * width);
 }
 

@@ -59,7 +59,7 @@ struct Segment {
   bool transposed = false;                    // the checkpoint holds [in,out] for our [out,in]
   bool frozen = false;                        // not trained
   bool stacked = false;                       // the checkpoint holds [2*m,n] for our [2,m,n]
-  int64_t per_byte = 1;                       // of a packed state: elements of the last dim in a byte of `shape`
+  int64_t per_byte = 1;  // of a packed state: elements of the last dim in a byte of `shape`
   /// Sharding over ranks. `cut` has for each dim the mesh axes that shard it, the outermost first. `whole` is
   /// the shape over all ranks; `shape` and `offset` are then those of this rank's part (segment_parts.h).
   /// Both are empty if every rank has the whole segment.

@@ -28,7 +28,8 @@ template <typename V, Is<Segment> T>
 void visit_fields(V& v, T& x) {
   v("name", x.name), v("shape", x.shape), v("offset", x.offset), v("init", x.init), v("decay", x.decay);
   v("checkpoint_names", x.checkpoint_names), v("transposed", x.transposed);
-  v("frozen", x.frozen), v("stacked", x.stacked), v("per_byte", x.per_byte), v("cut", x.cut), v("whole", x.whole);
+  v("frozen", x.frozen), v("stacked", x.stacked), v("per_byte", x.per_byte), v("cut", x.cut),
+      v("whole", x.whole);
   v("stages", x.stages);
 }
 

@@ -109,9 +109,10 @@ class StateCheck {
     const bool typed = weights && (is_packed ? is_packed_number(scales)
                                              : weights->dtype == DType::i8 && scales.dtype == DType::f32);
     if (!typed || !std::ranges::equal(scales.segments, weights->segments, fits))
-      refuse("{} has scales of '{}': expected a number for each row of each segment of an i8 state, f32, or for "
-             "each group of a packed state",
-             what, of);
+      refuse(
+          "{} has scales of '{}': expected a number for each row of each segment of an i8 state, f32, or for "
+          "each group of a packed state",
+          what, of);
   }
 
   static bool is_packed_number(const State& state) {
@@ -135,10 +136,11 @@ class StateCheck {
   /// Sessions write codes, scales and zeros of the same groups.
   void check_packed(const State& state, const std::string& what) const {
     const PackedFormat* format = find_packed_format(state.format);
-    const bool fits = format && state.dtype == DType::u8 &&
-                      std::ranges::all_of(state.segments, [&](const Segment& segment) {
-                        return !segment.shape.empty() && segment.per_byte == 8 / format->bits && !is_cut(segment);
-                      });
+    const bool fits =
+        format && state.dtype == DType::u8 &&
+        std::ranges::all_of(state.segments, [&](const Segment& segment) {
+          return !segment.shape.empty() && segment.per_byte == 8 / format->bits && !is_cut(segment);
+        });
     if (!fits) refuse("{} has the format '{}': expected u8, and segments of whole codes", what, state.format);
   }
 

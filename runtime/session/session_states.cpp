@@ -243,16 +243,16 @@ std::vector<float> Session::read_packed(int index, const Segment& part) const {
   const State& packed = plan_->states[static_cast<size_t>(index)];
   const int scales = scales_index(packed.name), zeros = zeros_index(packed.name);
   const Segment& groups = segment_of(plan_->states[static_cast<size_t>(scales)], part.name);
-  const std::vector<float> factors =
-      read_segment(plan_->states[static_cast<size_t>(scales)].name, part.name);
+  const std::vector<float> factors = read_segment(plan_->states[static_cast<size_t>(scales)].name, part.name);
   const auto codes = executor_->read_state(index);
   const auto of_zeros = zeros >= 0 ? executor_->read_state(zeros) : decltype(codes){};
   return unpack_groups(
       *find_packed_format(packed.format),
       {reinterpret_cast<const uint8_t*>(codes.data()) + part.offset, static_cast<size_t>(part.elements())},
       factors,
-      zeros < 0 ? std::span<const int8_t>()
-                : std::span(reinterpret_cast<const int8_t*>(of_zeros.data()) + groups.offset, factors.size()));
+      zeros < 0
+          ? std::span<const int8_t>()
+          : std::span(reinterpret_cast<const int8_t*>(of_zeros.data()) + groups.offset, factors.size()));
 }
 
 void Session::fill(int index, const Executor::MakePart& make) {
@@ -316,7 +316,7 @@ void Session::initialize_states(uint32_t seed, const std::function<bool(const St
   for (size_t i = 0; i < plan_->states.size(); ++i) require_own(static_cast<int>(i));
   for (size_t i = 0; i < plan_->states.size(); ++i) {
     const State& s = plan_->states[i];
-    if (!s.copy_of.empty() && !has_other_parts(s)) continue;  // rounded from its master before the next run
+    if (!s.copy_of.empty() && !has_other_parts(s)) continue;    // rounded from its master before the next run
     if (!s.scales_of.empty() || !s.zeros_of.empty()) continue;  // written with what they are for
     if (is_read(s)) {
       if (!is_filled(*plan_, s)) clear_state(s.name);

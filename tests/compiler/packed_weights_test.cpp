@@ -71,7 +71,9 @@ void write_weights(Session& session, Tensors& states) {
 }
 
 TEST_P(PackedWeights, AreMultipliedAsTheNumbersThatTheyStandFor) {
-  const double bound = GetParam().storage == DType::f32 ? 1e-5 : GetParam().storage == DType::f16 ? 5e-3 : 2e-2;
+  const double bound = GetParam().storage == DType::f32   ? 1e-5
+                       : GetParam().storage == DType::f16 ? 5e-3
+                                                          : 2e-2;
   const auto module = parse_module(kPackedGraph);
   const Graph& graph = *module->graphs.front();
   for (const int64_t rows : {1, 33}) {
@@ -101,7 +103,8 @@ TEST_P(PackedWeights, AreNearTheFloatsOfTheirGroups) {
   for (size_t i = 0; i < before.size(); i += group) {
     double largest = 0;
     for (size_t j = i; j < i + group; ++j) largest = std::max(largest, std::abs(before[j]));
-    for (size_t j = i; j < i + group; ++j) EXPECT_LE(std::abs(after[j] - before[j]), 1.05 * error * largest) << j;
+    for (size_t j = i; j < i + group; ++j)
+      EXPECT_LE(std::abs(after[j] - before[j]), 1.05 * error * largest) << j;
   }
 }
 
@@ -128,17 +131,15 @@ TEST_P(PackedWeights, OfZerosAndOfNumbersThatAreNotFinite) {
   EXPECT_EQ(back[192], 0.0F);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PackedWeights,
-                         ::testing::Values(Case{WeightType::int4, 32, DType::f32},
-                                           Case{WeightType::int4, 64, DType::bf16},
-                                           Case{WeightType::uint4, 16, DType::f32},
-                                           Case{WeightType::uint4, 32, DType::f16},
-                                           Case{WeightType::nf4, 64, DType::f32},
-                                           Case{WeightType::nf4, 8, DType::bf16},
-                                           Case{WeightType::fp8, 0, DType::f32},
-                                           Case{WeightType::fp8, 16, DType::f16}));
+INSTANTIATE_TEST_SUITE_P(
+    All, PackedWeights,
+    ::testing::Values(Case{WeightType::int4, 32, DType::f32}, Case{WeightType::int4, 64, DType::bf16},
+                      Case{WeightType::uint4, 16, DType::f32}, Case{WeightType::uint4, 32, DType::f16},
+                      Case{WeightType::nf4, 64, DType::f32}, Case{WeightType::nf4, 8, DType::bf16},
+                      Case{WeightType::fp8, 0, DType::f32}, Case{WeightType::fp8, 16, DType::f16}));
 
-std::string refusal(WeightType type, int64_t group, std::vector<std::string> keep = {}, Mode mode = Mode::infer) {
+std::string refusal(WeightType type, int64_t group, std::vector<std::string> keep = {},
+                    Mode mode = Mode::infer) {
   CompileOptions options;
   options.mode = mode, options.weight_type = type, options.weight_group = group;
   options.keep_floats = std::move(keep);
@@ -151,10 +152,12 @@ std::string refusal(WeightType type, int64_t group, std::vector<std::string> kee
 }
 
 TEST(RefusedPackedWeights, SayWhatDoesNotFit) {
-  EXPECT_NE(refusal(WeightType::int4, 48).find("'a' has rows of 64 elements, which groups of 48 do not divide"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal(WeightType::int4, 48).find("'a' has rows of 64 elements, which groups of 48 do not divide"),
+      std::string::npos);
   EXPECT_NE(refusal(WeightType::int4, 4).find("choose --weight-group (a multiple of 8)"), std::string::npos);
-  EXPECT_NE(refusal(WeightType::int4, 32, {"c*"}).find("no parameter has a name that fits c*"), std::string::npos);
+  EXPECT_NE(refusal(WeightType::int4, 32, {"c*"}).find("no parameter has a name that fits c*"),
+            std::string::npos);
   EXPECT_NE(refusal(WeightType::floats, 32).find("--weight-group"), std::string::npos);
   EXPECT_NE(refusal(WeightType::int8, -1, {"a"}).find("--keep-floats"), std::string::npos);
   EXPECT_NE(refusal(WeightType::fp8, -1, {}, Mode::train).find("for inference"), std::string::npos);
@@ -166,7 +169,8 @@ TEST(KeptFloats, AreWhatThePatternsName) {
   const Plan plan = compile(parse_module(kPackedGraph), options).plan;
   EXPECT_EQ(plan.find_state("parameters.packed"), nullptr) << "matrices that are read together stay together";
   options.keep_floats = {"bias"};
-  EXPECT_EQ(compile(parse_module(kPackedGraph), options).plan.find_state("parameters.packed")->segments.size(), 2u);
+  EXPECT_EQ(
+      compile(parse_module(kPackedGraph), options).plan.find_state("parameters.packed")->segments.size(), 2u);
 }
 
 }  // namespace

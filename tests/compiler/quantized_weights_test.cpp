@@ -132,7 +132,8 @@ TEST(QuantizedModel, GivesTheLogitsOfItsWeightsAsFloats) {
   const TemporaryDirectory directory;
   const auto session = [&](bool int8, const std::filesystem::path& weights) {
     CompileOptions options;
-    options.mode = Mode::infer, options.weight_type = int8 ? WeightType::int8 : WeightType::floats, options.entries = {"logits"};
+    options.mode = Mode::infer, options.weight_type = int8 ? WeightType::int8 : WeightType::floats,
+    options.entries = {"logits"};
     Session made = cpu_session(compile(read_description(golden), options).plan);
     made.load_weights(weights);
     return made;

@@ -43,7 +43,8 @@ struct Example {
 Session session_of(const Example& example, int64_t most, bool fuses) {
   CompileOptions options;
   options.mode = Mode::infer, options.storage = example.storage, options.target = "native";
-  options.build.same_bits = true, options.weight_type = example.weights == Weights::bytes ? WeightType::int8 : WeightType::floats;
+  options.build.same_bits = true,
+  options.weight_type = example.weights == Weights::bytes ? WeightType::int8 : WeightType::floats;
   if (!fuses) options.gemm_epilogues = GemmEpilogues::off;
   return testing::cpu_session(
       compile(parse_module(text_of(most, example.n, example.k, example.weights)), options).plan);

@@ -46,7 +46,8 @@ inline void expect_right(const Module& module, Session& session, int64_t rows, D
   const Tensors expected = evaluate(graph, inputs, states, {.symbols = symbols, .philox = {}}).outputs,
                 actual = testing::run_entry(session, "main", {}, inputs);
   for (const auto& [name, reference] : expected)
-    EXPECT_LE(testing::relative_error(actual.at(name), reference), looser * (storage == DType::bf16 ? 1.2e-2 : 2e-3))
+    EXPECT_LE(testing::relative_error(actual.at(name), reference),
+              looser * (storage == DType::bf16 ? 1.2e-2 : 2e-3))
         << name << " of " << rows << " rows";
 }
 

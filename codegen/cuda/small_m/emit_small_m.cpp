@@ -83,8 +83,8 @@ class SmallMPrinter {
   }
 
   std::string run() const {
-    const std::string text = small_m_function(*gemm_.few, small_m_weights(kernel_)) + (before_ ? before_->functions() : "") +
-                             print_element_body(kernel_) + entry();
+    const std::string text = small_m_function(*gemm_.few, small_m_weights(kernel_)) +
+                             (before_ ? before_->functions() : "") + print_element_body(kernel_) + entry();
     PreludeNeeds needs;
     for (const KernelParam& param : kernel_.params) need_element(needs, param.dtype);
     for (const Kernel& before : kernel_.before)
@@ -106,11 +106,10 @@ class SmallMPrinter {
         "  const BodyArguments body = {{{}}};\n  BodyLoads loads[ITEMS];\n"
         "  const int m = (int){}, n = {}, k = {};\n"
         "{}{}{}{}  small_m(ring, {}, (const Weight*){}, m, n, k, {}, {}before, begin, put);\n}}\n",
-        kSmallMThreads,
-        std::max(kSmallMResident, small_m_resident(*gemm_.few, small_m_weights(kernel_))), kernel_.name, print(parameters()), shared(),
-        body_argument_list(kernel_, names_), number_of(names_, gemm_.m), columns(),
-        number_of(names_, gemm_.k), groups(), before(), begin(), put(), rows(), name_of(gemm_.b.param),
-        number_of(names_, gemm_.b.pitch), gemm_.packed ? "groups, " : "");
+        kSmallMThreads, std::max(kSmallMResident, small_m_resident(*gemm_.few, small_m_weights(kernel_))),
+        kernel_.name, print(parameters()), shared(), body_argument_list(kernel_, names_),
+        number_of(names_, gemm_.m), columns(), number_of(names_, gemm_.k), groups(), before(), begin(), put(),
+        rows(), name_of(gemm_.b.param), number_of(names_, gemm_.b.pitch), gemm_.packed ? "groups, " : "");
   }
 
   std::vector<gpu::Parameter> parameters() const {

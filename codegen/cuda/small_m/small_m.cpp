@@ -102,7 +102,8 @@ bool multiplies_packed(const Program& program, const PlanEntry& entry, const Gem
                        const DequantizeStep& packed) {
   const bool whole = packed.y == step.b.base && packed.rows == step.n && packed.columns == step.k &&
                      step.b.column_stride == step.k && packed.dtype == step.dtype;
-  const bool reads_states = is_weight(program, entry, packed.codes) && is_weight(program, entry, packed.scales) &&
+  const bool reads_states = is_weight(program, entry, packed.codes) &&
+                            is_weight(program, entry, packed.scales) &&
                             (!packed.zeros || is_weight(program, entry, *packed.zeros));
   return has_form(step) && whole && reads_states;
 }

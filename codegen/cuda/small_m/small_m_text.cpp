@@ -50,8 +50,8 @@ int64_t piece_bytes(const SmallMWeights& weights) {
   return kPieceBytes + kWord + (weights.packed->zeros >= 0 ? kWord : 0);
 }
 
-/// Returns the number of adjacent lanes, of the four of a row, whose scales and zeros are in one aligned word:
-/// those of the same group, or of two groups if the first one's number is even in every row.
+/// Returns the number of adjacent lanes, of the four of a row, whose scales and zeros are in one aligned
+/// word: those of the same group, or of two groups if the first one's number is even in every row.
 int scale_lanes(const SmallMWeights& weights) {
   constexpr int64_t kLanesOfRow = 4;
   if (!weights.packed) return 1;
@@ -65,14 +65,12 @@ int scale_lanes(const SmallMWeights& weights) {
 
 }  // namespace
 
-int SmallMWeights::bits() const {
-  return packed ? find_packed_format(packed->format)->bits : bytes ? 8 : 16;
-}
+int SmallMWeights::bits() const { return packed ? find_packed_format(packed->format)->bits : bytes ? 8 : 16; }
 
 bool widens(const PackedOperand& packed) {
   const PackedFormat& format = *find_packed_format(packed.format);
-  const bool has_text = format.name == "int4" || format.name == "int8" ||
-                        (format.name == "fp8" && packed.zeros < 0);
+  const bool has_text =
+      format.name == "int4" || format.name == "int8" || (format.name == "fp8" && packed.zeros < 0);
   return has_text && packed.group % (kPieceBytes * 8 / format.bits) == 0;
 }
 
@@ -100,9 +98,7 @@ int small_m_resident(const SmallMTiles& tiles, const SmallMWeights& weights) {
 }
 
 std::string small_m_function(const SmallMTiles& tiles, const SmallMWeights& weights) {
-  const std::string_view type = weights.packed  ? "unsigned char"
-                                : weights.bytes ? "signed char"
-                                                : "Half";
+  const std::string_view type = weights.packed ? "unsigned char" : weights.bytes ? "signed char" : "Half";
   return fmt::format("typedef unsigned short Half;\ntypedef {} Weight;\n{}{}{}{}{}", type,
                      device::kSmallMGemmInstructions, weights.bytes ? device::kSmallMGemmWidenBytes : "",
                      weights.packed ? device::kSmallMGemmPairs : "",

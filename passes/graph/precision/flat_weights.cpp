@@ -37,8 +37,7 @@ class WeightChoice {
     bool multiplied = false;
     for (const Node* user : weight.users()) {
       multiplied |= multiplies(*user, weight) || stacks(*user);
-      fits &= multiplies(*user, weight) || stacks(*user) ||
-              (takes_tables_ && gathers_rows(*user, weight));
+      fits &= multiplies(*user, weight) || stacks(*user) || (takes_tables_ && gathers_rows(*user, weight));
     }
     if (!fits) refused_.insert(name);
     if (multiplied) taken_.insert(name);

@@ -38,13 +38,15 @@ int64_t groups_of(const Segment& weight, const Options& options) {
   const int64_t columns = weight.shape.back(), group = options.group > 0 ? options.group : columns;
   const int per_word = format_of(options).codes_per_word();
   if (!weight.cut.empty())
-    fail("weights in the format {}: ranks have parts of '{}'; use --weight-type=int8 or float, or a mesh "
-         "without an axis 'model'",
-         options.format, weight.name);
+    fail(
+        "weights in the format {}: ranks have parts of '{}'; use --weight-type=int8 or float, or a mesh "
+        "without an axis 'model'",
+        options.format, weight.name);
   if (columns % group != 0 || group % per_word != 0)
-    fail("weights in the format {}: '{}' has rows of {} elements, which groups of {} do not divide; choose "
-         "--weight-group (a multiple of {}), or leave it in floats (--keep-floats={})",
-         options.format, weight.name, columns, group, per_word, weight.name);
+    fail(
+        "weights in the format {}: '{}' has rows of {} elements, which groups of {} do not divide; choose "
+        "--weight-group (a multiple of {}), or leave it in floats (--keep-floats={})",
+        options.format, weight.name, columns, group, per_word, weight.name);
   return columns / group;
 }
 

@@ -2,7 +2,8 @@
 // each group of neighbouring elements of a row.
 //
 //   %w = parameter "w" : f32[o,c]             %q = slice, reshape (state "parameters.packed") : u8[o,c/2]
-//   %y = matmul %x, %w {"btc,oc->bto"}        %s = slice, reshape (state "parameters.packed.scales") : bf16[o,c/64]
+//   %y = matmul %x, %w {"btc,oc->bto"}        %s = slice, reshape (state "parameters.packed.scales") :
+//   bf16[o,c/64]
 //                                             %w = dequantize %q, %s {format = "int4"} : bf16[o,c]
 //                                             %y = matmul %x, convert %w {"btc,oc->bto"}
 //

@@ -87,8 +87,8 @@ void pack_groups(std::span<const float> weights, const PackedFormat& format, DTy
 #pragma omp parallel for schedule(static) num_threads(team_threads())
   for (int64_t g = 0; g < groups; ++g) {
     const auto at = static_cast<size_t>(g);
-    const GroupRange range = pack_group(weights.subspan(at * length, length), format, dtype, !to.zeros.empty(),
-                                        to.codes.subspan(at * bytes, bytes));
+    const GroupRange range = pack_group(weights.subspan(at * length, length), format, dtype,
+                                        !to.zeros.empty(), to.codes.subspan(at * bytes, bytes));
     to.scales[at] = range.scale;
     if (!to.zeros.empty()) to.zeros[at] = static_cast<int8_t>(range.zero);
   }
@@ -100,7 +100,8 @@ std::vector<float> unpack_groups(const PackedFormat& format, std::span<const uin
   unpack(format, codes.data(), weights);
   const size_t length = scales.empty() ? 1 : weights.size() / scales.size();
   for (size_t i = 0; i < weights.size(); ++i)
-    weights[i] = (weights[i] - (zeros.empty() ? 0.0F : static_cast<float>(zeros[i / length]))) * scales[i / length];
+    weights[i] =
+        (weights[i] - (zeros.empty() ? 0.0F : static_cast<float>(zeros[i / length]))) * scales[i / length];
   return weights;
 }
 

@@ -10,9 +10,9 @@ namespace smelt {
 
 /// Computes y[r, c] = (value(r, c) - zeros[r, g]) * scales[r, g], rounded once to `dtype`, for `rows` rows of
 /// `columns` elements in `groups` groups of equal length; element c is in group g. value(r, c) is the number
-/// that code c of row r stands for in `format` (runtime/base/packed_format.h). Rows of `codes`, which are bytes,
-/// begin codes_stride bytes apart, and those of scales and zeros (i8) scales_stride and zeros_stride elements.
-/// Without zeros, 0 is subtracted. y is dense.
+/// that code c of row r stands for in `format` (runtime/base/packed_format.h). Rows of `codes`, which are
+/// bytes, begin codes_stride bytes apart, and those of scales and zeros (i8) scales_stride and zeros_stride
+/// elements. Without zeros, 0 is subtracted. y is dense.
 struct DequantizeStep {
   BufferRef codes, scales;
   std::optional<BufferRef> zeros = {};
@@ -31,21 +31,19 @@ struct DequantizeStep {
 
 template <>
 struct StepKind<DequantizeStep> {
-  static constexpr std::string_view
-      name = "dequantize",
-      keyword = "dequantize",
-      text =
-          "$format $dtype $y = $codes($codes_stride) by $scales($scales_stride){ minus $zeros($zeros_stride)} of "
-          "$rows x $columns in $groups",
-      description = "$rows rows of $columns numbers in $format";
+  static constexpr std::string_view name = "dequantize", keyword = "dequantize",
+                                    text =
+                                        "$format $dtype $y = $codes($codes_stride) by "
+                                        "$scales($scales_stride){ minus $zeros($zeros_stride)} of "
+                                        "$rows x $columns in $groups",
+                                    description = "$rows rows of $columns numbers in $format";
   static constexpr bool by_template = true;
   static bool shows(const DequantizeStep& step, std::string_view) { return step.zeros.has_value(); }
 };
 template <typename V, Is<DequantizeStep> T>
 void visit_fields(V& v, T& x) {
   const auto groups = [&](const Dim& stride) { return std::vector<Walk>{{x.rows, stride}, {x.groups}}; };
-  v("codes", x.codes,
-    [&] { return role::reads(DType::u8, {{x.rows, x.codes_stride}, {x.row_bytes()}}); });
+  v("codes", x.codes, [&] { return role::reads(DType::u8, {{x.rows, x.codes_stride}, {x.row_bytes()}}); });
   v("scales", x.scales, [&] { return role::reads(x.dtype, groups(x.scales_stride)); });
   v("zeros", x.zeros, [&] { return role::reads(DType::i8, groups(x.zeros_stride)); });
   v("y", x.y, [&] { return role::writes(x.dtype, {{x.rows, x.columns}, {x.columns}}); });

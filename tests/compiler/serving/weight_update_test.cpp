@@ -48,7 +48,8 @@ std::string updated_spec(const char* family) {
 std::shared_ptr<const Plan> compile_updated(const WeightUpdateCase& updated, Mode mode) {
   CompileOptions options;
   options.mode = mode;
-  options.storage = updated.storage, options.weight_type = updated.int8 ? WeightType::int8 : WeightType::floats;
+  options.storage = updated.storage,
+  options.weight_type = updated.int8 ? WeightType::int8 : WeightType::floats;
   options.build.bounds = {{{"B"}, 8}, {{"T"}, kUpdatedLength}};
   if (mode == Mode::infer) {
     options.build.caches = true, options.build.cache_pages = updated.pages;

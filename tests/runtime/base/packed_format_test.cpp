@@ -22,7 +22,8 @@ TEST(PackedFormat, HasTheNumbersOfItsDefinition) {
 TEST(PackedFormat, OfEightBitFloats) {
   const std::span<const float> values = format("fp8").values;
   EXPECT_EQ(values[0x38], 1), EXPECT_EQ(values[0xB8], -1), EXPECT_EQ(values[0x7E], 448);
-  EXPECT_EQ(values[0x08], 0x1p-6F), EXPECT_EQ(values[0x07], 0.875F * 0x1p-6F), EXPECT_EQ(values[0x01], 0x1p-9F);
+  EXPECT_EQ(values[0x08], 0x1p-6F), EXPECT_EQ(values[0x07], 0.875F * 0x1p-6F),
+      EXPECT_EQ(values[0x01], 0x1p-9F);
   EXPECT_EQ(values[0x39], 1.125F);
   EXPECT_TRUE(std::isnan(values[0x7F]) && std::isnan(values[0xFF]));
 }
@@ -31,7 +32,8 @@ TEST(PackedFormat, FindsTheNearestNumber) {
   for (const PackedFormat& each : packed_formats())
     for (uint32_t code = 0; code < each.values.size(); ++code)
       if (!std::isnan(each.values[code])) {
-        EXPECT_EQ(each.values[each.nearest(each.values[code])], each.values[code]) << each.name << ' ' << code;
+        EXPECT_EQ(each.values[each.nearest(each.values[code])], each.values[code])
+            << each.name << ' ' << code;
       }
   EXPECT_EQ(format("int4").nearest(100), 15u), EXPECT_EQ(format("int4").nearest(-100), 0u);
   EXPECT_EQ(format("int4").nearest(0.5F), 8u) << "of two, the even one";

@@ -168,9 +168,9 @@ inline std::string small_m_host_source(std::string text, DType dtype) {
 inline std::string small_m_undefined() {
   std::string text;
   for (const char* name :
-       {"SM", "MMA_TYPE", "ROWS", "WEIGHTS", "PIECES", "PARTS", "COLUMNS", "ITEMS", "PITCH", "DEPTH", "AHEAD",
-        "BYTES", "WIDEN_BYTES", "WARPS", "SLOT", "STAGED", "WIDEN", "WEIGHT_BITS", "GROUP", "ZEROS", "WIDEN_WORD",
-        "LESS_TWO", "SCALE_TWO", "SCALE_LANES"})
+       {"SM",    "MMA_TYPE",    "ROWS",  "WEIGHTS", "PIECES",      "PARTS",    "COLUMNS",   "ITEMS",
+        "PITCH", "DEPTH",       "AHEAD", "BYTES",   "WIDEN_BYTES", "WARPS",    "SLOT",      "STAGED",
+        "WIDEN", "WEIGHT_BITS", "GROUP", "ZEROS",   "WIDEN_WORD",  "LESS_TWO", "SCALE_TWO", "SCALE_LANES"})
     text += fmt::format("#undef {}\n", name);
   return text;
 }
