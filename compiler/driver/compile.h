@@ -32,8 +32,8 @@ enum class Mode : uint8_t { train, infer };
 /// attention that its template supports.
 enum class AttentionForm : uint8_t { automatic, fused, unfused, mma, wgmma };
 
-/// How an inference plan stores the weights of matmuls: as floats; as bytes with a scale per row
-/// (passes/graph/precision/quantize_weights.h); or as codes of few bits with a scale per group
+/// The storage of matmul weights in an inference plan: floats; bytes with a scale per row
+/// (passes/graph/precision/quantize_weights.h); or codes of few bits with a scale per group
 /// (passes/graph/precision/pack_weights.h). uint4 is int4 with a zero per group.
 enum class WeightType : uint8_t { floats, int8, int4, uint4, nf4, fp8 };
 

@@ -78,7 +78,7 @@ inline constexpr PackedCase kPackedCases[] = {
     {WeightType::int4, 32}, {WeightType::int4, 96}, {WeightType::uint4, 32}, {WeightType::uint4, 64},
     {WeightType::fp8, 0},   {WeightType::fp8, 16},  {WeightType::nf4, 32}};
 inline constexpr int64_t kPackedSums[] = {192, 1152, 2304};
-/// How much larger the error of their softmax prologues may be: sums are longer.
+/// Factor of the error that softmax prologues before long sums may have.
 inline constexpr double kPackedLooser = 1.5;
 
 inline std::string packed_module_text(uint64_t seed, int64_t most_rows) {

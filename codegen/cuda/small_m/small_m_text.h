@@ -31,7 +31,7 @@ constexpr int64_t kSmallMThreads = 256;
 /// Number of blocks that must fit a multiprocessor concurrently; and if weights are packed, and rows few.
 /// Codes take instructions to widen, so more warps are needed, and fewer bytes in flight.
 constexpr int kSmallMResident = 2, kPackedResident = 3;
-/// How the weights are stored.
+/// The storage of the weights.
 struct SmallMWeights {
   bool bytes = false;                     // signed bytes
   const PackedOperand* packed = nullptr;  // not null: packed codes; else they have the type of A

@@ -1,4 +1,4 @@
-// What passes over the stored form of weights have in common: which readers of a weight are matmuls that sum
+// Utilities of passes over the stored form of weights: which readers of a weight are matmuls that sum
 // over its last dim, stacks of weights, and flat states that are made anew.
 #pragma once
 

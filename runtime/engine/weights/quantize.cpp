@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/base/convert.h"
 #include "runtime/cpu/threads.h"
+#include "runtime/engine/weights/packed_numbers.h"
 
 namespace smelt {
 namespace {
@@ -52,13 +52,6 @@ GroupRange whole_range(std::span<const float> group, const PackedFormat& format)
   const float scale = (most - least) / (format.values.back() - format.values.front());
   if (!(scale > 0)) return {scale};
   return {scale, std::nearbyint(format.values.front() - least / scale)};
-}
-
-float rounded(float x, DType dtype) {
-  float result = x;
-  uint32_t stored = 0;
-  narrow(&x, &stored, dtype, 1), widen(&stored, dtype, &result, 1);
-  return result;
 }
 
 /// Writes the codes of a group; returns its scale and zero as they are stored.

@@ -11,19 +11,26 @@ namespace {
 const PackedFormat& format(const char* name) { return *find_packed_format(name); }
 
 TEST(PackedFormat, HasTheNumbersOfItsDefinition) {
-  EXPECT_EQ(format("int4").values[0], -8), EXPECT_EQ(format("int4").values[15], 7);
-  EXPECT_EQ(format("int8").values[0], 0), EXPECT_EQ(format("int8").values[0x80], -128);
-  EXPECT_EQ(format("int8").values[0xFF], -1), EXPECT_EQ(format("int8").values[0x7F], 127);
-  EXPECT_EQ(format("nf4").values[0], -1), EXPECT_EQ(format("nf4").values[7], 0);
+  EXPECT_EQ(format("int4").values[0], -8);
+  EXPECT_EQ(format("int4").values[15], 7);
+  EXPECT_EQ(format("int8").values[0], 0);
+  EXPECT_EQ(format("int8").values[0x80], -128);
+  EXPECT_EQ(format("int8").values[0xFF], -1);
+  EXPECT_EQ(format("int8").values[0x7F], 127);
+  EXPECT_EQ(format("nf4").values[0], -1);
+  EXPECT_EQ(format("nf4").values[7], 0);
   EXPECT_EQ(find_packed_format("int5"), nullptr);
 }
 
 /// Codes and numbers of e4m3 as the paper lists them.
 TEST(PackedFormat, OfEightBitFloats) {
   const std::span<const float> values = format("fp8").values;
-  EXPECT_EQ(values[0x38], 1), EXPECT_EQ(values[0xB8], -1), EXPECT_EQ(values[0x7E], 448);
-  EXPECT_EQ(values[0x08], 0x1p-6F), EXPECT_EQ(values[0x07], 0.875F * 0x1p-6F),
-      EXPECT_EQ(values[0x01], 0x1p-9F);
+  EXPECT_EQ(values[0x38], 1);
+  EXPECT_EQ(values[0xB8], -1);
+  EXPECT_EQ(values[0x7E], 448);
+  EXPECT_EQ(values[0x08], 0x1p-6F);
+  EXPECT_EQ(values[0x07], 0.875F * 0x1p-6F);
+  EXPECT_EQ(values[0x01], 0x1p-9F);
   EXPECT_EQ(values[0x39], 1.125F);
   EXPECT_TRUE(std::isnan(values[0x7F]) && std::isnan(values[0xFF]));
 }
@@ -35,11 +42,14 @@ TEST(PackedFormat, FindsTheNearestNumber) {
         EXPECT_EQ(each.values[each.nearest(each.values[code])], each.values[code])
             << each.name << ' ' << code;
       }
-  EXPECT_EQ(format("int4").nearest(100), 15u), EXPECT_EQ(format("int4").nearest(-100), 0u);
+  EXPECT_EQ(format("int4").nearest(100), 15u);
+  EXPECT_EQ(format("int4").nearest(-100), 0u);
   EXPECT_EQ(format("int4").nearest(0.5F), 8u) << "of two, the even one";
   EXPECT_EQ(format("int4").nearest(1.5F), 10u);
-  EXPECT_EQ(format("fp8").nearest(1e9F), 0x7Eu), EXPECT_EQ(format("fp8").nearest(-0.0F), 0u);
-  EXPECT_EQ(format("fp8").nearest(1.0625F), 0x38u), EXPECT_EQ(format("fp8").nearest(1.1875F), 0x3Au);
+  EXPECT_EQ(format("fp8").nearest(1e9F), 0x7Eu);
+  EXPECT_EQ(format("fp8").nearest(-0.0F), 0u);
+  EXPECT_EQ(format("fp8").nearest(1.0625F), 0x38u);
+  EXPECT_EQ(format("fp8").nearest(1.1875F), 0x3Au);
 }
 
 TEST(PackedFormat, PacksNeighboursIntoTheHalvesOfAWord) {

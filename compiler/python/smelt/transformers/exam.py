@@ -49,7 +49,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
         metavar="KINDS",
         help="examine classes with these outcomes again: refused,wrong,crash,slow",
     )
-    parser.add_argument("--seconds", type=float, help="stop after so many seconds")
+    parser.add_argument("--seconds", type=float, help="seconds after which to stop")
     parser.add_argument("--limit", type=float, default=150, help="seconds per class; default: %(default)s")
     parser.add_argument("--memory", type=float, default=8, help="GiB per class; default: %(default)s")
     return parser.parse_args(arguments)

@@ -69,7 +69,7 @@ IMAGES: Rules = [(r"image_size|^img_size|input_size", most(32)), (r"patch_size",
 
 
 def widths(heads: int, head: int) -> Rules:
-    """For models with so many heads of this width."""
+    """For models with heads of this width."""
     hidden = heads * head
     return IMAGES + [
         (
