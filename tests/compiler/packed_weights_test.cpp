@@ -89,11 +89,12 @@ TEST_P(PackedWeights, AreMultipliedAsTheNumbersThatTheyStandFor) {
   }
 }
 
-/// The largest distance between neighbours of a format, over its largest number, is twice the error.
+/// Within half a step of the format, relative to the largest number; in int4 a whole one, because 8 is cut to
+/// 7, and zeros are rounded.
 TEST_P(PackedWeights, AreNearTheFloatsOfTheirGroups) {
-  const double error = GetParam().type == WeightType::fp8   ? 1.0 / 14
-                       : GetParam().type == WeightType::nf4 ? 0.31 / 2
-                                                            : 1.0 / 14;
+  const double error = GetParam().type == WeightType::fp8   ? 1.0 / 28
+                       : GetParam().type == WeightType::nf4 ? 0.16
+                                                            : 0.14;
   Session session = cpu_session(compile(parse_module(kPackedGraph), options()).plan);
   Tensors states = random_states(*parse_module(kPackedGraph)->graphs.front(), 7, {{"B", 1}});
   const std::vector<double> before = states.at("a").data;
@@ -103,8 +104,7 @@ TEST_P(PackedWeights, AreNearTheFloatsOfTheirGroups) {
   for (size_t i = 0; i < before.size(); i += group) {
     double largest = 0;
     for (size_t j = i; j < i + group; ++j) largest = std::max(largest, std::abs(before[j]));
-    for (size_t j = i; j < i + group; ++j)
-      EXPECT_LE(std::abs(after[j] - before[j]), 1.05 * error * largest) << j;
+    for (size_t j = i; j < i + group; ++j) EXPECT_LE(std::abs(after[j] - before[j]), error * largest) << j;
   }
 }
 
