@@ -125,6 +125,7 @@ inline unsigned half_of(float x) {
   memcpy(&bits, &rounded, 2);
   return bits;
 }
+inline unsigned mask_or(unsigned x, unsigned mask, unsigned bits) { return (x & mask) | bits; }
 inline unsigned short round_bf16(double x) {
   const unsigned bits = __float_as_uint((float)x);  // products of 8 bits by 8 bits, and sums of these, are exact
   return (unsigned short)((bits + 0x7FFFu + (bits >> 16 & 1)) >> 16);

@@ -13,6 +13,12 @@ SM unsigned fma_two_f16(unsigned a, unsigned b, unsigned c) {
   asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
   return d;
 }
+// Returns (x & mask) | bits, in one instruction.
+SM unsigned mask_or(unsigned x, unsigned mask, unsigned bits) {
+  unsigned result;
+  asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(result) : "r"(x), "r"(mask), "r"(bits));
+  return result;
+}
 // Returns the bits of x rounded to f16.
 SM unsigned half_of(float x) {
   unsigned short half;

@@ -21,11 +21,11 @@ SM unsigned less_two_f16(unsigned x, int zero) {
 // Codes of four bits: number = code - 8.
 SM void widen_int4_bf16(unsigned (&to)[4], unsigned word) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i) to[i] = fma_two_bf16((word >> 4 * i & 0x000F000Fu) | 0x43004300u, 0x3F803F80u, 0xC308C308u);
+  for (int i = 0; i < 4; ++i) to[i] = fma_two_bf16(mask_or(word >> 4 * i, 0x000F000Fu, 0x43004300u), 0x3F803F80u, 0xC308C308u);
 }
 SM void widen_int4_f16(unsigned (&to)[4], unsigned word) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i) to[i] = fma_two_f16((word >> 4 * i & 0x000F000Fu) | 0x64006400u, 0x3C003C00u, 0xE408E408u);
+  for (int i = 0; i < 4; ++i) to[i] = fma_two_f16(mask_or(word >> 4 * i, 0x000F000Fu, 0x64006400u), 0x3C003C00u, 0xE408E408u);
 }
 
 // Signed bytes: u = byte + 128 has the bits of the byte ^ 128, and P is 2^23 in f32.
