@@ -76,7 +76,8 @@ void read_type(const FlatTable& table, Field& field) {
 
 }  // namespace
 
-Field read_field(const FlatTable& table, std::string_view file, int depth) {
+Field read_field(const FlatTable& table, std::string_view file, int& left, int depth) {
+  if (--left < 0) fail_with(Status::invalid_file, "'{}': more than {} columns", file, kMostFields);
   if (depth > kDeepestField) fail_with(Status::invalid_file, "'{}': columns are nested too deeply", file);
   Field field{.name = std::string(table.text(kName))};
   const auto type = table.number<uint8_t>(kTypeType, 0);
@@ -90,7 +91,7 @@ Field read_field(const FlatTable& table, std::string_view file, int depth) {
       field.index_bits = read_bits(*index, 32), field.index_signed = index->number<uint8_t>(1, 0) != 0;
   }
   for (size_t i = 0; i < table.count(kChildren); ++i)
-    field.children.push_back(read_field(table.table_at(kChildren, i), file, depth + 1));
+    field.children.push_back(read_field(table.table_at(kChildren, i), file, left, depth + 1));
   const bool one = is_list(field.type) || field.type == Type::fixed_list;
   if ((one && field.children.size() != 1) || field.list_size < 0)
     fail_with(Status::invalid_file, "'{}', column '{}': the list is damaged", file, field.name);

@@ -54,8 +54,12 @@ struct Field {
   std::vector<Field> children = {};
 };
 
-/// Reads a field of a schema. Throws Error naming the column and the type if the type is not read.
-Field read_field(const FlatTable& table, std::string_view file, int depth = 0);
+/// The most fields of a schema. Tables of a schema may be shared, so that few bytes can mean very many
+/// fields.
+inline constexpr int kMostFields = 100'000;
+/// Reads a field of a schema. `left`: fields that the schema may still have. Throws Error naming the column
+/// and the type if the type is not read.
+Field read_field(const FlatTable& table, std::string_view file, int& left, int depth = 0);
 
 /// A message: its metadata, and the bytes after them.
 struct Message {

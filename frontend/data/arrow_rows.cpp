@@ -36,7 +36,10 @@ class ArrowRows : public RowReader {
       fail_with(Status::invalid_file,
                 "'{}' is Feather of version 1, which is not read: write it anew with pyarrow.feather",
                 file());
-    at_ = text.starts_with(kFileMark) ? kFileHeader : 0;
+    is_stream_ = !text.starts_with(kFileMark);
+    if (!is_stream_ && (text.size() < 2 * kFileHeader || !text.ends_with(kFileMark)))
+      fail_with(Status::invalid_file, "'{}' does not end as an Arrow file does: it was cut off", file());
+    at_ = is_stream_ ? 0 : kFileHeader;
     read_schema();
     for (const ColumnName& column : columns) wanted_.push_back(wanted(column));
   }
@@ -72,8 +75,9 @@ class ArrowRows : public RowReader {
     constexpr int kEndianness = 0, kFields = 1;
     if (message->header.number<int16_t>(kEndianness, 0) != 0)
       fail_with(Status::invalid_file, "'{}' is big-endian: expected little-endian", file());
+    int left = arrow::kMostFields;
     for (size_t i = 0; i < message->header.count(kFields); ++i)
-      fields_.push_back(arrow::read_field(message->header.table_at(kFields, i), file()));
+      fields_.push_back(arrow::read_field(message->header.table_at(kFields, i), file(), left));
     at_ = message->end;
   }
 
@@ -94,7 +98,7 @@ class ArrowRows : public RowReader {
   bool read_batch() {
     for (;;) {
       const auto message = arrow::read_message(file_.bytes(), at_, file());
-      if (!message) return false;
+      if (!message) return require_end(), false;
       at_ = message->end;
       if (message->type == arrow::MessageType::dictionary) read_dictionary(*message);
       if (message->type != arrow::MessageType::batch) continue;
@@ -111,6 +115,16 @@ class ArrowRows : public RowReader {
       length_ = in.length(), row_in_batch_ = 0;
       return true;
     }
+  }
+
+  /// Behind the mark of its end, of 8 bytes (before Arrow 0.15 of 4), a stream has nothing.
+  void require_end() const {
+    constexpr size_t kEndMark = 8;
+    if (is_stream_ && file_.bytes().size() - at_ > kEndMark)
+      fail_with(Status::invalid_file,
+                "'{}' has {} bytes behind the end of its stream: expected one stream (are there several, one "
+                "behind the other?)",
+                file(), file_.bytes().size() - at_ - kEndMark);
   }
 
   void read_dictionary(const arrow::Message& message) {
@@ -263,6 +277,7 @@ class ArrowRows : public RowReader {
         return list(array, begin, end);
       }
       case Type::fixed_list:
+        if (field.list_size > 0 && i >= (int64_t{1} << 31)) fail_damaged(array);
         return list(array, i * field.list_size, (i + 1) * field.list_size);
       case Type::structure: {
         Cell object = Cell::object();
@@ -287,6 +302,7 @@ class ArrowRows : public RowReader {
   SpooledFile spooled_;
   MappedFile file_;
   size_t at_ = 0;  // next message
+  bool is_stream_ = false;
   std::vector<Field> fields_;
   std::map<int64_t, Field> dictionary_fields_;
   std::map<int64_t, Dictionary> dictionaries_;

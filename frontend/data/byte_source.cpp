@@ -240,6 +240,7 @@ SpooledFile::SpooledFile(const fs::path& path) : path_(path) {
     while (const size_t count = source->read(block))
       if (!out || std::fwrite(block.data(), 1, count, out.get()) != count)
         fail_with(Status::io, "'{}': {}", name, std::strerror(errno));
+    if (out && std::fclose(out.release()) != 0) fail_with(Status::io, "'{}': {}", name, std::strerror(errno));
   } catch (...) {
     ::unlink(name.c_str());
     throw;

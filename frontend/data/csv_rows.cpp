@@ -17,10 +17,10 @@ class CsvRows : public RowReader {
   CsvRows(const std::filesystem::path& path, char separator, const std::vector<ColumnName>& columns)
       : RowReader(path.string()), separator_(separator), bytes_(open_bytes(path)) {
     std::vector<std::string> header;
+    skip_byte_order_mark();
     if (!read_record(header))
       fail_with(Status::invalid_file, "'{}' is empty: expected a header with the names of the columns",
                 file());
-    if (header[0].starts_with(kCsvByteOrderMark)) header[0].erase(0, kCsvByteOrderMark.size());
     width_ = header.size();
     for (const ColumnName& column : columns) places_.push_back(place_of(column, header));
   }
@@ -29,7 +29,11 @@ class CsvRows : public RowReader {
     std::vector<std::string> fields;
     ++row_;
     if (!read_record(fields)) return --row_, false;
-    if (fields.size() == 1 && width_ > 1 && fields[0].empty()) refuse("it is empty");
+    if (fields.size() == 1 && width_ > 1 && fields[0].empty()) {
+      while (bytes_.peek() == '\n' || bytes_.peek() == '\r') row_ += bytes_.get() == '\n';
+      if (bytes_.peek() < 0) return false;  // empty lines at the end are no rows
+      refuse(fmt::format("it is empty: expected {} fields", width_));
+    }
     if (fields.size() != width_)
       refuse(
           fmt::format("it has {} fields, and the header {}: expected as many (a field with a separator "
@@ -42,8 +46,20 @@ class CsvRows : public RowReader {
   }
 
  private:
+  /// Takes it only if it is there, which its first byte tells: no text in UTF-8 begins with that one alone.
+  void skip_byte_order_mark() {
+    if (bytes_.peek() != static_cast<unsigned char>(kCsvByteOrderMark[0])) return;
+    for (const char byte : kCsvByteOrderMark)
+      if (bytes_.get() != static_cast<unsigned char>(byte))
+        fail_with(Status::invalid_file, "'{}' begins with bytes that are no UTF-8: expected a text in UTF-8",
+                  file());
+  }
+
   std::optional<size_t> place_of(const ColumnName& column, const std::vector<std::string>& header) const {
     const auto found = std::ranges::find(header, column.name);
+    if (std::ranges::count(header, column.name) > 1)
+      fail_with(Status::invalid_file, "'{}' has several columns '{}': expected one of each name", file(),
+                column.name);
     if (found != header.end()) return static_cast<size_t>(found - header.begin());
     if (!column.optional)
       fail_with(Status::invalid_file, "'{}': {}", file(), missing_column(column.name, header));

@@ -50,12 +50,16 @@ ParquetColumn::ParquetColumn(std::span<const std::byte> bytes, const SchemaNode&
         "'{}', column '{}' is compressed by {}, which is not read: expected none, SNAPPY, GZIP or ZSTD; "
         "write the file anew, such as with pyarrow.parquet.write_table(table, file, compression='zstd')",
         file_, path_, name(chunk.codec));
-  if (leaf.is_decimal || leaf.type == Type::int96)
+  const bool is_other = leaf.type == Type::fixed_bytes && !leaf.is_text;
+  if (leaf.is_decimal || leaf.type == Type::int96 || is_other)
     fail_with(
         Status::invalid_file,
         "'{}', column '{}' has values of type {}, which is not read: expected texts, integers, floats or "
         "truth values",
-        file_, path_, leaf.is_decimal ? "DECIMAL" : "INT96");
+        file_, path_,
+        leaf.is_decimal ? "DECIMAL"
+        : is_other      ? "FIXED_LEN_BYTE_ARRAY (such as FLOAT16 and UUID)"
+                        : "INT96");
 }
 
 void ParquetColumn::fail_damaged(std::string_view what) const {

@@ -94,7 +94,7 @@ std::vector<int64_t> read_deltas(std::string_view data, int64_t most, size_t& us
   PageBytes in(data);
   const uint64_t block = in.varint(), minis = in.varint(), count = in.varint();
   if (block == 0 || block > kMostBlock || block % 128 != 0 || minis == 0 || block % minis != 0 ||
-      count > static_cast<uint64_t>(most))
+      block / minis % 32 != 0 || count > static_cast<uint64_t>(most))
     throw DamagedPage{"the header of delta-encoded numbers"};
   const uint64_t each = block / minis;
   auto value = static_cast<uint64_t>(in.zigzag());

@@ -52,7 +52,9 @@ bool is_compressed_name(const fs::path& path) {
 
 std::optional<RowFormat> row_format_of(const fs::path& path) {
   const fs::path inner = is_compressed_name(path) ? path.stem() : path.filename();
-  const std::string ending = inner.extension().string();
+  std::string ending = inner.extension().string();
+  std::ranges::transform(ending, ending.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
   for (const RowFormatRow& row : format_rows())
     if (std::ranges::find(row.endings, ending) != row.endings.end()) return row.format;
   return std::nullopt;

@@ -146,6 +146,8 @@ int64_t longest_row(const TransformerSpec* spec, const std::vector<Symbols::Boun
 
 std::shared_ptr<const RowData> DataFlags::read_rows(const Model& model,
                                                     const std::vector<Symbols::Bound>& bounds) const {
+  if (!data.empty() && !holds_rows() && on_bad_row == "skip")
+    fail("--on-bad-row is for rows of texts, such as .jsonl; the files of --data are others");
   if (data.empty() || !holds_rows()) return nullptr;
   holds_records();
   return std::make_shared<const RowData>(

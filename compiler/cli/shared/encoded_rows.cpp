@@ -59,12 +59,12 @@ class FileEncoding {
     rows_.clear();
     size_t bytes = 0;
     std::vector<Cell> cells;
-    while (!ended_ && rows_.size() < kRowsAtOnce && bytes < kTextAtOnce) {
+    while (!ended_ && rows_.size() + refused_.size() < kRowsAtOnce && bytes < kTextAtOnce) {
       if (!read_row(cells)) continue;
       for (const Cell& cell : cells) bytes += bytes_in(cell);
       rows_.push_back({reader_.row(), std::move(cells)});
     }
-    return !rows_.empty();
+    return !rows_.empty() || !refused_.empty();
   }
 
   /// Returns whether there was a row that is valid so far.
@@ -98,11 +98,11 @@ class FileEncoding {
     });
     for (const std::string& text : refused_) skip(text);
     refused_.clear();
-    for (auto& each_made : made) {
-      if (auto* row = std::get_if<EncodedRow>(&each_made))
-        write(*row);
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (auto* row = std::get_if<EncodedRow>(&made[i]))
+        write(*row, rows_[i].number);
       else
-        skip(std::get<std::string>(each_made));
+        skip(std::get<std::string>(made[i]));
     }
     rows_.clear();
   }
@@ -125,20 +125,24 @@ class FileEncoding {
   }
 
   /// Numbers the classes by their names in the order of their first rows; a file has names or numbers.
-  void write(EncodedRow& row) {
-    if (row.class_name) {
-      const auto [at, is_new] = names_.emplace(*row.class_name, static_cast<int32_t>(names_.size()));
-      if (names_.size() > kMostClasses)
-        fail_with(Status::invalid_file, "'{}': more than {} classes: is the column of the label right?",
-                  reader_.file(), kMostClasses);
-      row.example.labels = {at->second};
-    }
+  void write(EncodedRow& row, int64_t row_number) {
     const bool numbered = encoder_.kind() == ExampleKind::classes && !row.class_name;
     if ((numbered && !names_.empty()) || (row.class_name && numbers_))
-      return skip(fmt::format("'{}': '{}' has both numbers and texts as classes: expected one of them",
-                              reader_.file(), encoder_.columns().back().name));
+      return skip(
+          fmt::format("'{}', row {}: '{}' is a {}, and in rows before it a {}: expected one kind of classes",
+                      reader_.file(), row_number, encoder_.columns().back().name,
+                      numbered ? "number" : "text", numbered ? "text" : "number"));
     numbers_ |= numbered;
+    if (row.class_name) row.example.labels = {number_of(*row.class_name)};
     out_.add(row.example);
+  }
+
+  int32_t number_of(const std::string& class_name) {
+    const int32_t number = names_.emplace(class_name, static_cast<int32_t>(names_.size())).first->second;
+    if (names_.size() > kMostClasses)
+      fail_with(Status::invalid_file, "'{}': more than {} classes: is the column of the label right?",
+                reader_.file(), kMostClasses);
+    return number;
   }
 
   static constexpr size_t kParts = 64;  // of a block, for threads to share

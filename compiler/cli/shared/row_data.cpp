@@ -15,12 +15,19 @@ namespace {
 constexpr int64_t kMostRepeats = 10'000;          // of a source in an epoch
 constexpr int64_t kMostItems = int64_t{1} << 40;  // of an epoch
 
-/// Plain text is the format of names that specify none.
 RowFormat format_of_file(const std::filesystem::path& file, std::optional<RowFormat> format) {
   if (format) return *format;
   if (file == "-")
     fail("'-' is standard input: name its format with --data-format, such as jsonl, csv or text");
-  return row_format_of(file).value_or(RowFormat::text);
+  const auto found = row_format_of(file);
+  if (!found && file.has_extension())
+    fail(
+        "'{}': its ending is that of no file with rows: expected .jsonl, .csv, .tsv, .parquet, .arrow or "
+        ".txt, or "
+        "one of these with .gz or .zst; --data-format, such as text, says what it is, and files of tokens or "
+        "records are not given together with rows",
+        file.string());
+  return found.value_or(RowFormat::text);
 }
 
 }  // namespace

@@ -6,9 +6,11 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <span>
 
 #include "compiler/cli/shared/class_names.h"
 #include "runtime/base/error.h"
+#include "runtime/engine/weights/gguf/gguf_file.h"
 #include "runtime/smelt.h"
 #include "runtime/system/file.h"
 #include "runtime/tokenizers/unicode/utf8.h"
@@ -22,13 +24,29 @@ using Messages = nlohmann::ordered_json;
 constexpr const char *kText = "text", *kTools = "tools", *kAssistant = "assistant";
 constexpr int32_t kIgnored = -100;
 
-/// A checksum of the files of a model that decide how texts are encoded.
-std::string checksum_of(const fs::path& directory) {
-  std::vector<fs::path> files = Tokenizer::files_in(directory);
+/// The files of a model that decide how texts are encoded; some may not be there.
+std::vector<fs::path> encoding_files(const fs::path& directory) {
+  std::vector<fs::path> files = Tokenizer::files_in(directory), templates;
   for (const char* name : {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
                            "chat_template.jinja", "chat_template.json"})
     files.push_back(directory / name);
+  if (const fs::path more = directory / "additional_chat_templates"; fs::is_directory(more))
+    for (const auto& entry : fs::directory_iterator(more)) templates.push_back(entry.path());
+  std::ranges::sort(templates);
+  files.insert(files.end(), templates.begin(), templates.end());
+  return files;
+}
+
+/// A checksum of them; of a GGUF file, of its metadata.
+std::string checksum_of(const fs::path& model) {
   Checksum sum;
+  if (is_gguf_file(model)) {
+    const std::string metadata =
+        read_gguf_metadata(model).dump(-1, ' ', false, Json::error_handler_t::replace);
+    sum.add(std::as_bytes(std::span(metadata)));
+    return sum.hex();
+  }
+  const std::vector<fs::path> files = encoding_files(model);
   for (const fs::path& file : files)
     if (fs::is_regular_file(file)) sum.add(MappedFile(file).bytes());
   return sum.hex();
@@ -130,7 +148,7 @@ RowEncoder::RowEncoder(const Model& model, RowFields fields, int64_t longest)
         "'{}' has no chat template, which --messages-field needs: put chat_template.jinja into that "
         "directory",
         model.path.string());
-  model_key_ = fs::is_directory(model.path) ? checksum_of(model.path) : "bytes";
+  model_key_ = fs::is_directory(model.path) || is_gguf_file(model.path) ? checksum_of(model.path) : "bytes";
 }
 
 void RowEncoder::choose_kind(const Model& model) {

@@ -106,7 +106,7 @@ TEST(Rows, CommaSeparatedValues) {
       (Rows{R"(["1","plain"])", R"(["2","a \"quoted\", text"])", R"(["3","two\nlines"])",
             "row 4: it has 1 fields, and the header 2: expected as many (a field with a separator needs "
             "quotes)",
-            "row 5: it is empty",
+            "row 5: it is empty: expected 2 fields",
             "row 6: there is text after a field's closing quote: quotes within a field are doubled",
             R"(["5",""])", "row 8: a field in quotes has no end: the file is damaged or was cut off"}));
   EXPECT_EQ(rows_of(file, RowFormat::csv, {{"text"}, {"text"}})[0], R"(["plain","plain"])");
@@ -114,6 +114,19 @@ TEST(Rows, CommaSeparatedValues) {
              "there is no column 'texts': the columns are 'text', 'label'");
   EXPECT_EQ(rows_of(d.write("a.tsv", "a\tb\n1\t2\n"), RowFormat::tsv, {{"b"}}), Rows{R"(["2"])"});
 }
+
+/// As spreadsheets and pandas (utf-8-sig, QUOTE_ALL) write them.
+TEST(Rows, CommaSeparatedValuesWithAMarkAndEmptyLinesAtTheEnd) {
+  const TemporaryDirectory d;
+  const fs::path file = d.write("a.csv", "\xEF\xBB\xBF\"text\",\"label\"\r\n\"a\",\"1\"\r\n\r\n\n\r\n");
+  EXPECT_EQ(rows_of(file, RowFormat::csv, {{"text"}, {"label"}}), Rows{R"(["a","1"])"});
+  EXPECT_HAS(message_of([&] { open_rows(d.write("b.csv", "\xEF\xBBx,y\n"), RowFormat::csv, {{"y"}}); }),
+             "no UTF-8");
+  EXPECT_HAS(message_of([&] { open_rows(d.write("c.csv", "x,x\n1,2\n"), RowFormat::csv, {{"x"}}); }),
+             "several columns 'x'");
+}
+
+TEST(Rows, EndingsInAnyCase) { EXPECT_EQ(row_format_of("A.JSONL.gz"), RowFormat::jsonl); }
 
 TEST(Rows, CompressedFiles) {
   const TemporaryDirectory d;

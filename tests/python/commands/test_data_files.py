@@ -185,6 +185,30 @@ def test_what_is_not_read_of_arrow_is_named(smelt, tmp_path):
     assert "column 'text' has the type utf8_view" in smelt.refused(*arguments)
 
 
+def test_arrow_files_that_were_cut_off_or_joined(smelt, tmp_path):
+    """Cut between batches, a file would be shorter, and of joined streams the first alone would be read."""
+    (tmp_path / "spec.json").write_text(json.dumps(SPEC))
+    batches = pa.table(dict(text=TEXTS)).to_batches(max_chunksize=500)
+    ends = []
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as out, pa.ipc.new_file(out, batches[0].schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            ends.append(out.tell())
+    (tmp_path / "cut.arrow").write_bytes((tmp_path / "a.arrow").read_bytes()[: ends[2]])
+    write_arrow(tmp_path / "s.arrow", pa.table(dict(text=TEXTS)), "stream")
+    (tmp_path / "joined.arrow").write_bytes((tmp_path / "s.arrow").read_bytes() * 2)
+    for name, message in [("cut", "it was cut off"), ("joined", "behind the end of its stream")]:
+        train = ["train", tmp_path / "spec.json", "--data", tmp_path / f"{name}.arrow", "--steps", 1, "--batch", 1]
+        assert message in smelt.refused(*train)
+
+
+def test_numbers_without_a_reader_are_no_texts(smelt, tmp_path):
+    (tmp_path / "spec.json").write_text(json.dumps(SPEC))
+    pq.write_table(pa.table(dict(text=numpy.arange(9, dtype=numpy.float16))), tmp_path / "a.parquet")
+    train = ["train", tmp_path / "spec.json", "--data", tmp_path / "a.parquet", "--steps", 1, "--batch", 1]
+    assert "FLOAT16" in smelt.refused(*train)
+
+
 def test_directories_that_datasets_writes(read, smelt, tmp_path):
     directory = tmp_path / "saved"
     directory.mkdir()

@@ -49,6 +49,9 @@ class GgufConfig {
       if (value && !value->is_number())
         metadata_.refuse("{}.{} is {}: expected one number for all blocks", metadata_.architecture().name,
                          field.key, brief(*value));
+      if (!value && field.key.ends_with("epsilon"))
+        metadata_.refuse("{}.{} is missing: expected the number that norms add to the variance",
+                         metadata_.architecture().name, field.key);
       if (value) config_[std::string(field.config)] = *value;
     }
   }

@@ -48,6 +48,10 @@ Json GgufReader::array(int depth) {
   if (depth >= kMostNested) refuse("arrays are nested more than {} deep", kMostNested);
   if (type >= GgufValue::end) refuse("elements of type {}: expected one of 0 to 12", type);
   const uint64_t size = count(kValueBytes[type], "elements");
+  if (size > kMostElements - elements_)
+    refuse("arrays with {} elements: expected at most {} in all (is the file damaged?)", elements_ + size,
+           kMostElements);
+  elements_ += size;
   Json elements = Json::array();
   for (uint64_t i = 0; i < size; ++i) elements.push_back(value(type, depth + 1));
   return elements;

@@ -45,9 +45,12 @@ class GgufReader {
   std::span<const std::byte> take(uint64_t bytes);
   Json array(int depth);
 
+  /// The most elements of all arrays: a few times those of the largest vocabularies.
+  static constexpr uint64_t kMostElements = uint64_t{1} << 24;
+
   std::span<const std::byte> file_;
   std::string name_, place_ = "header";
-  uint64_t at_ = 0;
+  uint64_t at_ = 0, elements_ = 0;
 };
 
 }  // namespace smelt

@@ -187,6 +187,10 @@ std::string compressed_warning(const Json& settings) {
       return "the model's activations are quantised while it runs, by its quantization_config: here they "
              "stay "
              "floats, and only its weights have the quantised values";
+  if (!setting(settings, "kv_cache_scheme", nullptr).is_null())
+    return "the model's caches of keys and values are quantised, by its quantization_config: here they stay "
+           "in the "
+           "type of --precision";
   return {};
 }
 

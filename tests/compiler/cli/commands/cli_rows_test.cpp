@@ -160,10 +160,33 @@ TEST_F(RowCommands, RowsThatAreNotValidStopARunOrAreCounted) {
                "'labels.csv', row 3: 'label' is 2: expected a class from 0 to 1");
   spill(path("mixed.csv"), "text,label\na,0\nb,yes\n");
   expect_error(smelt("train bert.json --steps 1 --data mixed.csv --label-field label"),
-               "has both numbers and texts as classes");
+               "row 2: 'label' is a text, and in rows before it a number");
   spill(path("three.csv"), "text,label\na,x\nb,y\nc,z\n");
   expect_error(smelt("train bert.json --steps 1 --data three.csv --label-field label"),
                "'label' has 3 classes ('x', 'y', 'z'), but the model has 2");
+}
+
+/// A text among numbers leaves out its own row alone; rows at the end that are left out are counted, too.
+TEST_F(RowCommands, RowsLeftOutAreThoseThatAreNotValid) {
+  std::string lines;
+  for (int i = 0; i < 60; ++i)
+    lines += Json{{"text", "a text"}, {"label", i == 20 ? Json("oops") : Json(i % 2)}}.dump() + "\n";
+  spill(path("mixed.jsonl"), lines + "no JSON\n{}\n");
+  const std::string train = "train bert.json --steps 1 --batch 2 --data mixed.jsonl --label-field label";
+  const Outcome stopped = smelt(train);
+  EXPECT_TRUE(has(stopped.err, "row 21: 'label' is a text, and in rows before it a number")) << stopped.err;
+  const Outcome trained = smelt(train + " --on-bad-row skip");
+  expect_good(trained);
+  EXPECT_TRUE(has(trained.err, "3 of 62 rows skipped")) << trained.err;
+}
+
+TEST_F(RowCommands, FilesOfOtherKindsAreNotReadAsTexts) {
+  spill(path("a.jsonl"), texts(50, 1)), spill(path("b.bin"), std::string(100, 'x'));
+  const Outcome found = smelt("train gpt2.json --steps 1 --batch 2 --data a.jsonl b.bin");
+  EXPECT_TRUE(has(found.err, "'b.bin': its ending is that of no file with rows")) << found.err;
+  spill(path("a.txt"), std::string(4000, 'x'));
+  const Outcome skips = smelt("train gpt2.json --steps 1 --batch 2 --data a.txt --on-bad-row skip");
+  EXPECT_TRUE(has(skips.err, "--on-bad-row is for rows")) << skips.err;
 }
 
 TEST_F(RowCommands, SourcesAreDirectoriesPatternsAndStandardInput) {

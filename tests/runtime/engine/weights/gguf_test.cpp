@@ -143,8 +143,10 @@ TEST(Gguf, RefusesBrokenTensors) {
 }
 
 /// A model with a block of two heads and a tokenizer of three pieces.
-GgufBytes small_model() {
-  GgufBytes file = header(2, 10);
+GgufBytes small_model(bool has_epsilon = true) {
+  GgufBytes file = header(2, has_epsilon ? 11 : 10);
+  if (has_epsilon)
+    file.text("llama.attention.layer_norm_rms_epsilon").number<uint32_t>(kF32).number(1e-5F);
   file.pair("general.architecture", "llama");
   for (const char* key : {"block_count", "attention.head_count"}) file.pair(std::string("llama.") + key, 2);
   for (const char* key : {"context_length", "embedding_length", "feed_forward_length"})
@@ -178,6 +180,13 @@ TEST(Gguf, MakesAModelOfAFile) {
   EXPECT_EQ(gguf_model_tensors(contents, "f")[1].name, "model.layers.0.self_attn.q_proj.weight");
   const Json tokenizer = gguf_tokenizer_json(contents.metadata, "f");
   EXPECT_EQ(tokenizer["model"]["merges"], Json::parse(R"([["a", "b"]])"));
+}
+
+TEST(Gguf, RefusesWhatWouldBeGuessed) {
+  const GgufContents contents = parse(small_model(false));
+  EXPECT_NE(gguf_refusal([&] { gguf_config(contents, "f"); })
+                .find("llama.attention.layer_norm_rms_epsilon is missing"),
+            std::string::npos);
 }
 
 TEST(Gguf, AnyDamageIsAnErrorOrAnotherModel) {
