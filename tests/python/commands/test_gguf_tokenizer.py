@@ -101,12 +101,12 @@ def test_sentence_pieces(smelt, tmp_path):
         assert ids_of(smelt, path, text) == [1, *wanted], text
 
 
-def chat_model(saved, path):
-    """Writes a model with a tokenizer and a chat template."""
+def chat_model(saved, path, behind="{{ eos_token }}", end=""):
+    """Writes a model with a tokenizer and a chat template. end, behind: texts behind each message, and behind all."""
     made, _ = golden("llama3")
     sizes = {**LLAMA, "vocab_size": 330, "max_position_embeddings": 128}
     _, model = saved(tf.LlamaForCausalLM, tf.LlamaConfig(**sizes, bos_token_id=0, eos_token_id=1))
-    template = "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}{{ eos_token }}"
+    template = "{{ bos_token }}{% for m in messages %}{{ m.content }}" + end + "{% endfor %}" + behind
 
     def add(writer):
         add_tokens(writer, made, "gpt2")
@@ -132,6 +132,18 @@ def test_chats_and_texts(smelt, saved, tmp_path):
     smelt.good("export", path, "-o", tmp_path / "exported")
     exported = tf.AutoTokenizer.from_pretrained(tmp_path / "exported")
     assert exported.apply_chat_template([dict(role="user", content="what is it")])["input_ids"] == chat["prompt_ids"]
+
+
+def test_encoded_rows_are_of_one_model(smelt, saved, tmp_path, monkeypatch):
+    """A model with another template reads none of the tokens that were encoded for the first."""
+    monkeypatch.setenv("SMELT_CACHE_DIR", str(tmp_path / "cache"))
+    chat = [dict(role="user", content="what"), dict(role="assistant", content="it is")]
+    (tmp_path / "a.jsonl").write_text((json.dumps(dict(messages=chat)) + "\n") * 40)
+    for name, end in [("a", ""), ("b", "?"), ("c", "")]:
+        path, _ = chat_model(saved, tmp_path / f"{name}.gguf", "", end)
+        rows = ["--data", tmp_path / "a.jsonl", "--messages-field", "messages"]
+        smelt.good("train", path, *rows, "--steps", 1, "--batch", 1, "--length", 32)
+    assert len([made for made in (tmp_path / "cache" / "data").iterdir() if (made / "ids.i32").exists()]) == 2
 
 
 def test_serving(smelt, saved, serving, tmp_path):
