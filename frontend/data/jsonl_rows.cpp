@@ -25,7 +25,8 @@ class JsonlRows : public RowReader {
   bool next(std::vector<Cell>& cells) override {
     if (!read_line()) return false;
     const Cell row = parsed();
-    if (!row.is_object()) refuse(fmt::format("it is {}: expected a JSON object", row.type_name()));
+    if (!row.is_object())
+      refuse(fmt::format("it is {}: expected a JSON object", row.is_array() ? "a list" : row.type_name()));
     cells.clear();
     for (const ColumnName& column : columns_) {
       const Cell* cell = find_cell(row, column.name);

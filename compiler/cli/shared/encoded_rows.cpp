@@ -229,10 +229,13 @@ std::shared_ptr<const ExampleSet> encode_rows(const fs::path& file, RowFormat fo
   if (!fs::is_directory(directory)) {
     make_directories(lock_directory);
     const ProcessLock lock = ProcessLock::wait_for(lock_directory);
+    const auto remove_lock = [](const fs::path* path) {
+      std::error_code ignored;
+      fs::remove(*path, ignored);
+    };
+    const std::unique_ptr<const fs::path, decltype(remove_lock)> at_end(&lock_directory, remove_lock);
     remove_unfinished(directory);
     if (!fs::is_directory(directory)) encode_to(directory, file, format, encoder, bad_rows);
-    std::error_code ignored;
-    fs::remove(lock_directory, ignored);
   }
   return ExampleSet::open(directory);
 }

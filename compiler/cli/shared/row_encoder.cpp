@@ -202,7 +202,7 @@ void RowEncoder::read_class_names(const Model& model) {
 }
 
 std::string RowEncoder::key() const {
-  std::vector<std::string> names;
+  std::vector<std::string> names = {fields_.label, fields_.prompt, fields_.completion, fields_.messages};
   for (const ColumnName& column : columns_) names.push_back(column.name);
   const int64_t longest = kind_ == ExampleKind::documents ? 0 : longest_;
   return fmt::format("{} {} {} {} {} {} {} {}", SMELT_VERSION, static_cast<int>(kind_), model_key_, longest,

@@ -83,7 +83,7 @@ TEST(Rows, JsonLines) {
   EXPECT_EQ(rows[1], "row 2: it is empty: expected a JSON object");
   EXPECT_EQ(rows[2], "[null,null]");
   EXPECT_EQ(rows[3], "row 4: there is no column 'text': the columns are 'other'; name one of them");
-  EXPECT_EQ(rows[4], "row 5: it is array: expected a JSON object");
+  EXPECT_EQ(rows[4], "row 5: it is a list: expected a JSON object");
   EXPECT_EQ(rows[5], "row 6: byte 11 is no UTF-8: expected JSON in UTF-8");
   EXPECT_HAS(rows[6], "row 7");
   EXPECT_EQ(rows[7], R"(["last",null])");

@@ -36,7 +36,9 @@ class GgufConfig {
       const bool known =
           std::ranges::find(architecture.fields, own, &GgufField::key) != architecture.fields.end() ||
           std::ranges::find(kOtherGgufKeys, own) != kOtherGgufKeys.end();
-      const bool off = value == Json(0) || value == Json(false);
+      const bool usual = (own == "attention.causal" && value == Json(true)) ||
+                         (own == "rope.scaling.attn_factor" && value == Json(1.0));
+      const bool off = usual || value == Json(0) || value == Json(false);
       if (!known && !off)
         metadata_.refuse("{} is {}, which changes the maths and is not supported; expected no such key", key,
                          brief(value));
