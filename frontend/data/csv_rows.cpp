@@ -41,7 +41,10 @@ class CsvRows : public RowReader {
                       fields.size(), width_));
     cells.assign(places_.size(), nullptr);
     for (size_t i = 0; i < places_.size(); ++i)
-      if (places_[i]) cells[i] = checked(fields[*places_[i]]);
+      if (places_[i]) {
+        require_utf8(fields[*places_[i]]);
+        cells[i] = fields[*places_[i]];
+      }
     return true;
   }
 
@@ -66,10 +69,9 @@ class CsvRows : public RowReader {
     return std::nullopt;
   }
 
-  const std::string& checked(const std::string& field) const {
+  void require_utf8(const std::string& field) const {
     if (const Utf8Prefix prefix = valid_utf8_prefix(field); prefix.valid != field.size())
       refuse(fmt::format("byte {} of a field is no UTF-8: expected a text in UTF-8", prefix.valid + 1));
-    return field;
   }
 
   /// Reads the fields of a record. Returns false at the end of the file.

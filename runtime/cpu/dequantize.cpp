@@ -17,8 +17,10 @@ void dequantize_row(const DequantizeSizes& sizes, const PackedFormat& format, co
   std::vector<float> factors(static_cast<size_t>(sizes.groups));
   widen(scales, sizes.dtype, factors.data(), sizes.groups);
   const size_t group = factors.empty() ? 1 : numbers.size() / factors.size();
-  for (size_t i = 0; i < numbers.size(); ++i)
-    numbers[i] = (numbers[i] - (zeros ? static_cast<float>(zeros[i / group]) : 0.0F)) * factors[i / group];
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const size_t at = i / group;
+    numbers[i] = (numbers[i] - (zeros ? static_cast<float>(zeros[at]) : 0.0F)) * factors[at];
+  }
   narrow(numbers.data(), to, sizes.dtype, sizes.columns);
 }
 

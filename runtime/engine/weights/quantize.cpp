@@ -92,9 +92,10 @@ std::vector<float> unpack_groups(const PackedFormat& format, std::span<const uin
   std::vector<float> weights(codes.size() * 8 / static_cast<size_t>(format.bits));
   unpack(format, codes.data(), weights);
   const size_t length = scales.empty() ? 1 : weights.size() / scales.size();
-  for (size_t i = 0; i < weights.size(); ++i)
-    weights[i] =
-        (weights[i] - (zeros.empty() ? 0.0F : static_cast<float>(zeros[i / length]))) * scales[i / length];
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const size_t at = i / length;
+    weights[i] = (weights[i] - (zeros.empty() ? 0.0F : static_cast<float>(zeros[at]))) * scales[at];
+  }
   return weights;
 }
 

@@ -6,7 +6,7 @@ namespace smelt {
 namespace {
 
 /// A tensor that is made from the elements of another one.
-class DerivedRows : public RowSource {
+class DerivedRows : public StoredRows {
  public:
   explicit DerivedRows(TensorView inner) : inner_(std::move(inner)), width_(row_elements(inner_.shape)) {}
   std::span<const std::byte> stored() const override {

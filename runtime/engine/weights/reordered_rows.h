@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/engine/weights/row_source.h"
+#include "runtime/engine/weights/stored_rows.h"
 
 namespace smelt {
 

@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-/// Name of floats of 8 bits, which are no DType: their tensors have a source (row_source.h).
+/// Name of floats of 8 bits, which are no DType: their tensors have a source (stored_rows.h).
 inline constexpr std::string_view kFloat8Name = "F8_E4M3";
 
 /// Returns the type for a name such as "BF16"; nothing if Smelt does not support the type.

@@ -11,8 +11,8 @@
 #include "runtime/base/half.h"
 #include "runtime/base/in_parallel.h"
 #include "runtime/base/tensor.h"
-#include "runtime/engine/weights/row_source.h"
 #include "runtime/engine/weights/safetensors_types.h"
+#include "runtime/engine/weights/stored_rows.h"
 
 namespace smelt {
 namespace {
@@ -67,7 +67,7 @@ int64_t row_elements(std::span<const int64_t> shape) {
 int64_t row_count(std::span<const int64_t> shape) { return shape.size() > 1 ? shape[0] : 1; }
 
 TensorView computed_tensor(std::string name, DType dtype, std::vector<int64_t> shape,
-                           std::shared_ptr<const RowSource> source) {
+                           std::shared_ptr<const StoredRows> source) {
   return {std::move(name), dtype, std::move(shape), {}, std::move(source)};
 }
 

@@ -12,7 +12,7 @@
 
 namespace smelt {
 
-class RowSource;
+class StoredRows;
 
 /// One tensor, row-major. `bytes` may have any alignment, and is owned by a mapped file or by the caller.
 struct TensorView {
@@ -21,9 +21,9 @@ struct TensorView {
   std::vector<int64_t> shape;
   std::span<const std::byte> bytes;
   /// Computes the floats of a tensor that is stored in another form, such as packed numbers with scales
-  /// (row_source.h). `bytes` is empty then, and `dtype` is the type to which the floats are rounded. Null:
+  /// (stored_rows.h). `bytes` is empty then, and `dtype` is the type to which the floats are rounded. Null:
   /// the elements are in `bytes`.
-  std::shared_ptr<const RowSource> source = nullptr;
+  std::shared_ptr<const StoredRows> source = nullptr;
 
   /// Returns the number of elements. Requires: the size of the shape does not overflow.
   int64_t elements() const;

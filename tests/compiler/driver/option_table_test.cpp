@@ -24,9 +24,12 @@ std::string problem(std::string_view name, std::string_view value, OptionSpellin
 
 TEST(OptionTable, WhatIsWrongNamesTheOptionAsItWasWritten) {
   using enum OptionSpelling;
-  EXPECT_EQ(problem("weight-type", "int4", command_line), "--weight-type=int4: expected float or int8");
-  EXPECT_EQ(problem("weight-type", "int4", c), "weight-type=int4: expected float or int8");
-  EXPECT_EQ(problem("weight_type", "int4", python), "weight_type=int4: expected float or int8");
+  EXPECT_EQ(problem("weight-type", "int3", command_line),
+            "--weight-type=int3: expected float, int8, int4, uint4, nf4 or fp8");
+  EXPECT_EQ(problem("weight-type", "int3", c),
+            "weight-type=int3: expected float, int8, int4, uint4, nf4 or fp8");
+  EXPECT_EQ(problem("weight_type", "int3", python),
+            "weight_type=int3: expected float, int8, int4, uint4, nf4 or fp8");
   EXPECT_EQ(problem("zero", "4", c), "zero=4: expected a whole number from 0 to 3");
   EXPECT_EQ(problem("max", "T=5,T=6", c), "max=T=5,T=6: two bounds of T, 5 and 6: give one of them");
   EXPECT_EQ(problem("weight_tipe", "int8", python),

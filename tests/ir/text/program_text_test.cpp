@@ -172,7 +172,8 @@ const ProgramFaultCase kProgramFaults[] = {
     {"entry @e { input \"x\" {lowest = 0} : i32[] = #0 }", "1:23",
      "expected one of fill, below, ignored, least, found 'lowest'"},
     {"entry @e { run }", "1:12",
-     "expected input, output, choice, launch, gemm, sort_index, scan, top_k, sample, dequantize, copy, fill, collective "
+     "expected input, output, choice, launch, gemm, sort_index, scan, top_k, sample, dequantize, copy, fill, "
+     "collective "
      "or '}'"},
     {"buffer 0 \"b\" : f32[1] entry @e { fill #0 = 1 of 1 {choice = [1]} }", "1:64",
      "[choice, alternative] before this"},

@@ -3,7 +3,7 @@
 namespace smelt {
 namespace {
 
-class BlockRows : public RowSource {
+class BlockRows : public StoredRows {
  public:
   BlockRows(const GgufType& type, std::span<const int64_t> shape, std::span<const std::byte> bytes)
       : type_(type) {
@@ -31,8 +31,8 @@ class BlockRows : public RowSource {
 
 }  // namespace
 
-std::shared_ptr<const RowSource> block_rows(const GgufType& type, std::span<const int64_t> shape,
-                                            std::span<const std::byte> bytes) {
+std::shared_ptr<const StoredRows> block_rows(const GgufType& type, std::span<const int64_t> shape,
+                                             std::span<const std::byte> bytes) {
   return std::make_shared<BlockRows>(type, shape, bytes);
 }
 

@@ -5,13 +5,13 @@
 #include <span>
 
 #include "runtime/engine/weights/gguf/block_types.h"
-#include "runtime/engine/weights/row_source.h"
+#include "runtime/engine/weights/stored_rows.h"
 
 namespace smelt {
 
 /// Returns the source of a tensor of blocks. Requires: `bytes` has exactly the blocks of the shape, and rows
 /// are whole blocks.
-std::shared_ptr<const RowSource> block_rows(const GgufType& type, std::span<const int64_t> shape,
-                                            std::span<const std::byte> bytes);
+std::shared_ptr<const StoredRows> block_rows(const GgufType& type, std::span<const int64_t> shape,
+                                             std::span<const std::byte> bytes);
 
 }  // namespace smelt

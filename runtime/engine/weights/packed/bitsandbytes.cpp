@@ -7,7 +7,7 @@
 
 #include "runtime/engine/weights/packed/formats.h"
 #include "runtime/engine/weights/packed/scaled_rows.h"
-#include "runtime/engine/weights/row_source.h"
+#include "runtime/engine/weights/stored_rows.h"
 
 namespace smelt {
 namespace {
@@ -31,7 +31,7 @@ void unpack_eight_bits(StoredTensors& tensors, const std::string& stem) {
 }
 
 /// Elements in order, a scale for each block of them.
-class LookupRows : public RowSource {
+class LookupRows : public StoredRows {
  public:
   LookupRows(PackedNumbers numbers, std::vector<float> scales)
       : numbers_(std::move(numbers)), scales_(std::move(scales)) {}

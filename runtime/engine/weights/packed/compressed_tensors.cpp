@@ -7,7 +7,7 @@
 
 #include "runtime/engine/weights/packed/formats.h"
 #include "runtime/engine/weights/packed/scaled_rows.h"
-#include "runtime/engine/weights/row_source.h"
+#include "runtime/engine/weights/stored_rows.h"
 
 namespace smelt {
 namespace {

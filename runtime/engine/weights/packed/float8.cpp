@@ -2,7 +2,7 @@
 // DeepSeek and Qwen, with a scale per block ("weight_scale_inv"), and "fbgemm_fp8", with a scale per row.
 #include "runtime/engine/weights/packed/formats.h"
 #include "runtime/engine/weights/packed/scaled_rows.h"
-#include "runtime/engine/weights/row_source.h"
+#include "runtime/engine/weights/stored_rows.h"
 
 namespace smelt {
 namespace {

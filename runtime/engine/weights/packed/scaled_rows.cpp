@@ -5,7 +5,7 @@
 namespace smelt {
 namespace {
 
-class ScaledRows : public RowSource {
+class ScaledRows : public StoredRows {
  public:
   explicit ScaledRows(PackedNumbers numbers) : numbers_(std::move(numbers)) {
     column_groups_ = (numbers_.columns + numbers_.group_columns - 1) / numbers_.group_columns;

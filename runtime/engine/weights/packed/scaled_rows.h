@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/engine/weights/row_source.h"
+#include "runtime/engine/weights/stored_rows.h"
 
 namespace smelt {
 

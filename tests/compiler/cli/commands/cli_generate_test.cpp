@@ -67,8 +67,8 @@ TEST_F(Generate, WeightsOfAByteContinueAlike) {
     return std::stod(found[1]);
   };
   EXPECT_LT(parameters(bytes.err), 0.4 * parameters(floats.err));  // biases, norms and positions stay
-  const Outcome wrong = smelt(command + "--weight-type int4");
-  EXPECT_TRUE(has(wrong.err, "--weight-type=int4: expected float or int8")) << wrong.err;
+  const Outcome wrong = smelt(command + "--weight-type int3");
+  EXPECT_TRUE(has(wrong.err, "--weight-type=int3: expected float, int8, int4")) << wrong.err;
   expect_error(smelt("compile $GOLDEN --mode train --weight-type int8 -o x.plan"), "are for inference");
 }
 

@@ -1,4 +1,4 @@
-// RowSource: the interface of tensors whose floats are computed from another form.
+// StoredRows: the interface of tensors whose floats are computed from another form.
 #pragma once
 
 #include "runtime/engine/weights/packed_numbers.h"
@@ -7,9 +7,9 @@
 namespace smelt {
 
 /// A tensor that computes its floats. All functions may be called concurrently.
-class RowSource {
+class StoredRows {
  public:
-  virtual ~RowSource() = default;
+  virtual ~StoredRows() = default;
   /// Writes the floats of rows `begin` to `end` - 1. A tensor of one dim is one row; other tensors have
   /// shape[0] rows. Requires: `out` has exactly the size of these rows.
   virtual void read(int64_t begin, int64_t end, std::span<float> out) const = 0;
@@ -23,11 +23,11 @@ class RowSource {
 
 /// Returns the view of a tensor that `source` computes.
 TensorView computed_tensor(std::string name, DType dtype, std::vector<int64_t> shape,
-                           std::shared_ptr<const RowSource> source);
+                           std::shared_ptr<const StoredRows> source);
 
 /// Returns the elements of one row: the product of all dims but the first; for one dim, its size.
 int64_t row_elements(std::span<const int64_t> shape);
-/// Returns the number of rows that RowSource::read counts.
+/// Returns the number of rows that StoredRows::read counts.
 int64_t row_count(std::span<const int64_t> shape);
 
 }  // namespace smelt
