@@ -145,8 +145,7 @@ TEST(Gguf, RefusesBrokenTensors) {
 /// A model with a block of two heads and a tokenizer of three pieces.
 GgufBytes small_model(bool has_epsilon = true) {
   GgufBytes file = header(2, has_epsilon ? 11 : 10);
-  if (has_epsilon)
-    file.text("llama.attention.layer_norm_rms_epsilon").number<uint32_t>(kF32).number(1e-5F);
+  if (has_epsilon) file.text("llama.attention.layer_norm_rms_epsilon").number<uint32_t>(kF32).number(1e-5F);
   file.pair("general.architecture", "llama");
   for (const char* key : {"block_count", "attention.head_count"}) file.pair(std::string("llama.") + key, 2);
   for (const char* key : {"context_length", "embedding_length", "feed_forward_length"})
@@ -184,8 +183,9 @@ TEST(Gguf, MakesAModelOfAFile) {
 
 TEST(Gguf, RefusesWhatWouldBeGuessed) {
   const GgufContents contents = parse(small_model(false));
-  EXPECT_NE(gguf_refusal([&] { gguf_config(contents, "f"); })
-                .find("llama.attention.layer_norm_rms_epsilon is missing"),
+  EXPECT_NE(gguf_refusal([&] {
+              gguf_config(contents, "f");
+            }).find("llama.attention.layer_norm_rms_epsilon is missing"),
             std::string::npos);
 }
 
