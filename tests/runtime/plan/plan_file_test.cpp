@@ -176,7 +176,7 @@ TEST(PlanValidate, States) {
   EXPECT_FAULT("not finite", p.states[0].init.a = NAN);
   EXPECT_FAULT("copy of 'nothing'", p.states[1].copy_of = "nothing");
   EXPECT_FAULT("expected an f32 state of its shape", p.states[1].copy_of = "parameters");
-  EXPECT_FAULT("scales of 'nothing': expected f32", p.states[1].scales_of = "nothing");
+  EXPECT_FAULT("scales of 'nothing': expected a number for each row", p.states[1].scales_of = "nothing");
   EXPECT_FAULT("each row of each segment of an i8 state", p.states[1].scales_of = "parameters");
   EXPECT_FAULT("too many", p.states[1].shape = {Dim(int64_t{1} << 60)});
   EXPECT_FAULT("overflow", p.states[1].shape = {Dim(int64_t{1} << 62) * Dim::symbol("B")});
