@@ -84,6 +84,7 @@ ExampleWriter::File ExampleWriter::make(const char* name) const {
 
 template <typename T>
 void ExampleWriter::write(const File& file, std::span<const T> values) {
+  if (values.empty()) return;  // its address may be null, which fwrite must not get
   if (std::fwrite(values.data(), sizeof(T), values.size(), file.get()) != values.size())
     fail_with(Status::io, "cannot write encoded data to '{}': {}", temporary_.string(), std::strerror(errno));
 }
