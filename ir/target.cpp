@@ -32,6 +32,7 @@ Target Target::gpu(int compute_capability, const DeviceModel& device) {
                 .wgmma = compute_capability == 90,  // of sm_90a alone: later ones have others
                 .mma_sync = compute_capability >= 80,
                 .bias_epilogue = true,
+                .scaled_f8 = compute_capability >= 89,
                 .attention_kernels = true};
   target.compute_capability = compute_capability;
   target.device = device;
@@ -44,12 +45,15 @@ std::optional<std::string> Target::refuses(const Node& composite, DType storage)
                                : why_no_blocked_attention(composite);
 }
 
-/// Every library adds to what is where the result goes (beta = 1); cuBLASLt also adds a bias to rows. Where
-/// bits are the same in every entry, a sum is rounded before anything is added to it.
+/// Every library adds to what is where the result goes (beta = 1); cuBLASLt also adds a bias to rows, and
+/// scales products of f8e4m3. Where bits are the same in every entry, a sum is rounded before anything is
+/// added to it.
 bool Target::keeps_body(const Node& matmul) const {
   const auto found = epilogue(matmul);
   if (!found || adds_in_order(matmul)) return false;
-  return found->kind == Epilogue::Kind::matrix || (can.bias_epilogue && has_rows(matmul));
+  const bool scales = can.scaled_f8 && matmul.operand(0)->dtype() == DType::f8e4m3;
+  if (!found->scales.empty() && !scales) return false;
+  return found->kind != Epilogue::Kind::row || (can.bias_epilogue && has_rows(matmul));
 }
 
 bool Target::adds_in_order(const Node& matmul) const {

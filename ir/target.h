@@ -36,6 +36,7 @@ struct Capabilities {
   bool mma_sync = false;    // has cp.async and mma.sync.m16n8k16 (sm_80 and later)
   bool i8_weights = false;  // matmuls read i8 weights; if not, a convert node first converts them to floats
   bool bias_epilogue = false;   // the matmul library can add a bias to each row of the result
+  bool scaled_f8 = false;       // the matmul library multiplies matrices of f8e4m3, and results by scalars
   bool odd_matmuls = false;     // matmuls are not slower if extents are no multiples of 8
   bool strided_copies = false;  // a copy step may copy a tensor with any strides
   /// True: one kernel computes an attention, with its score_mod (the body that modifies each score). False: a

@@ -69,7 +69,8 @@ enum {
   SMELT_U16 = 6,
   SMELT_U8 = 7,
   SMELT_BOOL = 8,
-  SMELT_I8 = 9
+  SMELT_I8 = 9,
+  SMELT_F8E4M3 = 10 /* a sign, 4 bits of exponent and 3 of mantissa; up to 448 */
 };
 
 /* Kinds of memory. With a plan for CPUs, SMELT_MEMORY_DEVICE is host memory as well. */

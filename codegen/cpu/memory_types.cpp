@@ -22,6 +22,7 @@ llvm::Type* MemoryTypes::element(DType type) const {
     case DType::u8:
     case DType::i8:
     case DType::boolean:
+    case DType::f8e4m3:
       return b.getInt8Ty();
   }
   llvm_unreachable("every element type has a case");
@@ -58,6 +59,8 @@ V MemoryTypes::unpack(V raw, DType type) {
       return b.CreateICmpNE(raw, llvm::Constant::getNullValue(raw->getType()));
     case DType::f16:
       return native_halves_ ? b.CreateFPExt(raw, target) : unpack_f16(raw);
+    case DType::f8e4m3:
+      return unpack_f8e4m3(raw);
     case DType::bf16: {
       V wide = b.CreateZExt(raw, with_element(target, b.getInt32Ty()));
       return b.CreateBitCast(b.CreateShl(wide, math_.integer(wide, 16)), target);
@@ -86,13 +89,15 @@ V MemoryTypes::pack(V value, DType type, bool exact) {
       return native_halves_ ? b.CreateFPTrunc(value, target) : pack_f16(value);
     case DType::bf16:
       return pack_bf16(value, exact);
+    case DType::f8e4m3:
+      return pack_f8e4m3(value);
   }
   llvm_unreachable("every element type has a case");
 }
 
 V MemoryTypes::convert(V value, DType type) {
   value = math_.coerce(value, kind(type));
-  const bool rounds = type == DType::bf16 || type == DType::f16 ||
+  const bool rounds = type == DType::bf16 || type == DType::f16 || type == DType::f8e4m3 ||
                       (!is_float(type) && size_of(type) < 4 && type != DType::boolean);
   return rounds ? unpack(pack(value, type, false), type) : value;
 }
@@ -151,6 +156,38 @@ V MemoryTypes::pack_f16(V value) {
   y = b.CreateSelect(b.CreateICmpUGT(magnitude, number(0x7F800000)), number(0x7E00), y);
   V sign = b.CreateAnd(b.CreateLShr(bits, number(16)), number(0x8000));
   return b.CreateTrunc(b.CreateOr(y, sign), with_element(value->getType(), b.getInt16Ty()));
+}
+
+/// As unpack_f16 without infinities: the exponent of f32 exceeds that of f8e4m3 by 120.
+V MemoryTypes::unpack_f8e4m3(V raw) {
+  llvm::Type* whole = with_element(raw->getType(), b.getInt32Ty());
+  llvm::Type* real = with_element(raw->getType(), b.getFloatTy());
+  V bits = b.CreateZExt(raw, whole);
+  V magnitude = b.CreateAnd(bits, math_.integer(bits, 0x7F));
+  V scaled = b.CreateFMul(b.CreateBitCast(b.CreateShl(magnitude, math_.integer(bits, 20)), real),
+                          llvm::ConstantFP::get(real, 0x1p120));
+  V pattern = b.CreateSelect(b.CreateICmpEQ(magnitude, math_.integer(bits, 0x7F)),
+                             math_.integer(bits, 0x7FC00000), b.CreateBitCast(scaled, whole));
+  V sign = b.CreateShl(b.CreateAnd(bits, math_.integer(bits, 0x80)), math_.integer(bits, 24));
+  return b.CreateBitCast(b.CreateOr(pattern, sign), real);
+}
+
+/// Adding 2^14 leaves a subnormal f8e4m3 in the low bits, rounded; from 448 on, numbers become 448.
+V MemoryTypes::pack_f8e4m3(V value) {
+  llvm::Type* whole = with_element(value->getType(), b.getInt32Ty());
+  V bits = b.CreateBitCast(value, whole);
+  const auto number = [&](int64_t n) { return math_.integer(bits, n); };
+  V magnitude = b.CreateAnd(bits, number(0x7FFFFFFF));
+  V shifted = b.CreateFAdd(b.CreateBitCast(magnitude, value->getType()), math_.constant(value, 0x1p14));
+  V subnormal = b.CreateSub(b.CreateBitCast(shifted, whole), number(0x46800000));
+  V bias =
+      b.CreateAdd(b.CreateAnd(b.CreateLShr(magnitude, number(20)), number(1)), number(0x7FFFF - (120 << 23)));
+  V normal = b.CreateLShr(b.CreateAdd(magnitude, bias), number(20));
+  V y = b.CreateSelect(b.CreateICmpULT(magnitude, number(0x3C800000)), subnormal, normal);
+  y = b.CreateSelect(b.CreateICmpUGE(magnitude, number(0x43E00000)), number(0x7E), y);
+  y = b.CreateSelect(b.CreateICmpUGT(magnitude, number(0x7F800000)), number(0x7F), y);
+  V sign = b.CreateAnd(b.CreateLShr(bits, number(24)), number(0x80));
+  return b.CreateTrunc(b.CreateOr(y, sign), with_element(value->getType(), b.getInt8Ty()));
 }
 
 }  // namespace smelt

@@ -40,6 +40,8 @@ class MemoryTypes {
   V pack_bf16(V value, bool exact);
   V pack_f16(V value);
   V unpack_f16(V raw);
+  V pack_f8e4m3(V value);
+  V unpack_f8e4m3(V raw);
 
   llvm::IRBuilder<>& b;
   ScalarMath& math_;

@@ -6,7 +6,7 @@
 
 namespace smelt::device {
 
-extern const std::string_view kCopy, kDequantizeKernel, kHalves, kRound, kSharedMemory;
+extern const std::string_view kCopy, kDequantizeKernel, kHalves, kRound, kSharedMemory, kTranspose;
 extern const std::string_view kByteGemmFunction, kByteGemmWidenTwo;
 extern const std::string_view kAttentionLaneRange, kAttentionTileRange;
 extern const std::string_view kAttentionDecodeBlock, kAttentionDecodeInstructions, kAttentionDecodeKeys,

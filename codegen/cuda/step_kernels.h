@@ -37,6 +37,12 @@ KernelCode batched_gemm_kernel(const BatchedGemm& gemm);
 
 KernelCode copy_kernel(const CopyStep& step);
 
+// ---- transpose_kernel.cpp
+// The template kernel for copies of matrices whose columns become rows.
+
+/// Requires: is_transposition(step) (runtime/plan/steps/copy.h).
+KernelCode transpose_kernel(const CopyStep& step);
+
 // ---- initialize_kernels.cpp
 // The kernels that compute initial values of states on the GPU; their text is the same in every plan.
 

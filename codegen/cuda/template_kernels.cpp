@@ -53,6 +53,7 @@ class StepTemplates {
 
   /// Needed where a copy of the driver's would be all that separates kernels that begin early.
   void add(const CopyStep& copy, StepPlace place) {
+    if (is_transposition(copy)) return add_named({transpose_kernel(copy)}, place);
     if (keeps_tokens(program_, program_.entries[place.entry])) add_named({copy_kernel(copy)}, place);
   }
 

@@ -1,5 +1,8 @@
-// A strided copy as a kernel: its box of elements, the last dim along the columns.
+// A strided copy as a kernel: its box of elements, the last dim along the columns. A large matrix whose
+// columns become rows is a copy step, which has a kernel of its own.
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "codegen/lowering/program_builder.h"
 
@@ -46,12 +49,37 @@ Kernel copy_kernel(const std::vector<BoxDim>& dims, DType dtype, const std::opti
   return kernel;
 }
 
+CopyStep copy_step(const std::vector<BoxDim>& dims, const std::vector<BufferRef>& places, DType dtype) {
+  CopyStep step{.from = places[0],
+                .to = places[1],
+                .extents = {},
+                .from_strides = {},
+                .to_strides = {},
+                .dtype = dtype};
+  for (const BoxDim& dim : dims) {
+    step.extents.push_back(dim.extent);
+    step.from_strides.push_back(dim.from), step.to_strides.push_back(dim.to);
+  }
+  return step;
+}
+
+/// Returns whether columns become rows, each as long as a line of a tile in a kernel that exchanges them.
+bool is_large_transposition(const ProgramBuilder& builder, const CopyStep& step) {
+  constexpr int64_t kLineBytes = 128;
+  return is_transposition(step) && std::ranges::all_of(step.extents, [&](const Dim& extent) {
+           return builder.symbols().upper(extent) * size_of(step.dtype) >= kLineBytes;
+         });
+}
+
 }  // namespace
 
-void copy_by_kernel(ProgramBuilder& builder, const Layout& from, const Layout& to, const Shape& shape,
-                    const Value& value) {
+void copy_strided(ProgramBuilder& builder, const Layout& from, const Layout& to, const Shape& shape,
+                  const Value& value) {
   const std::vector<BufferRef> arguments = {{from.buffer, from.offset}, {to.buffer, to.offset}};
-  Kernel kernel = copy_kernel(joined_dims(from, to, shape), value.dtype(), builder.indices(value));
+  const std::vector<BoxDim> dims = joined_dims(from, to, shape);
+  if (CopyStep step = copy_step(dims, arguments, value.dtype()); is_large_transposition(builder, step))
+    return (void)builder.add_step(std::move(step));
+  Kernel kernel = copy_kernel(dims, value.dtype(), builder.indices(value));
   KernelStep step{
       .kernel = builder.add_kernel(std::move(kernel), arguments), .arguments = arguments, .random_ids = {}};
   builder.add_step(std::move(step), {from.buffer}, {to.buffer});

@@ -51,7 +51,8 @@ class MatmulLowering {
   void add(GemmStep step) {
     std::vector<int> reads = {a_.buffer, b_.buffer};
     if (step.beta != 0) reads.push_back(c_.buffer);
-    if (step.bias) reads.push_back(step.bias->buffer);
+    for (const auto& ref : {step.bias, step.a_scale, step.b_scale})
+      if (ref) reads.push_back(ref->buffer);
     builder_.add_step(std::move(step), std::move(reads), {c_.buffer});
   }
 
@@ -84,9 +85,9 @@ class MatmulLowering {
     }
     const MatrixDims last{last_of(all.m), last_of(all.n), last_of(all.k), {}, {}};
     const GemmStep step = step_of(last, {});
-    if (!walks(step.a))
+    if (!walks(step.a) || !has_lines_a(step))
       copy_operand(a_, spec_.a, *node_.operand(0));
-    else if (!walks(step.b))
+    else if (!walks(step.b) || !has_lines_b(step))
       copy_operand(b_, spec_.b, *node_.operand(1));
     else
       move_result();
@@ -219,6 +220,9 @@ class MatmulLowering {
   GemmStep finished(GemmStep step) {
     if (has_bias()) step.bias = bias();
     if (adds_matrix()) step.beta = 1;
+    if (epilogue_ && !epilogue_->scales.empty()) step.a_scale = scale(0);
+    if (epilogue_ && epilogue_->scales.size() > 1) step.b_scale = scale(1);
+    step.padded = is_f8() && !is_whole_lines(step.k);
     if (step.in_order && (step.bias || step.beta != 0))
       fail_with(Status::internal, "{}: a matmul in order has an epilogue: expected a node of its own for it",
                 node_.describe());
@@ -259,6 +263,11 @@ class MatmulLowering {
       builder_.copy(layout, {dense, 0, {1}}, bias.shape(), bias);
       layout = {dense, 0, {1}};
     }
+    return {layout.buffer, layout.offset};
+  }
+
+  BufferRef scale(size_t index) const {
+    const Layout& layout = *epilogue_->scales[index]->layout;
     return {layout.buffer, layout.offset};
   }
 
@@ -320,8 +329,42 @@ class MatmulLowering {
     return matrix.row_stride.is_one() || matrix.column_stride.is_one();
   }
 
-  bool walks_a(const GemmStep& step) const { return walks(step.a) && is_apart(step.a, step.m, step.k); }
-  bool walks_b(const GemmStep& step) const { return walks(step.b) && is_apart(step.b, step.k, step.n); }
+  bool walks_a(const GemmStep& step) const {
+    return walks(step.a) && is_apart(step.a, step.m, step.k) && has_lines_a(step);
+  }
+  bool walks_b(const GemmStep& step) const {
+    return walks(step.b) && is_apart(step.b, step.k, step.n) && has_lines_b(step);
+  }
+
+  // ---- operands of f8e4m3, which a library that scales reads in lines along k (GemmStep::padded)
+
+  bool is_f8() const { return node_.operand(0)->dtype() == DType::f8e4m3 && builder_.target().can.scaled_f8; }
+
+  static bool is_whole_lines(const Dim& elements) {
+    return elements.divide(GemmStep::kLineElements).has_value();
+  }
+
+  bool has_lines_a(const GemmStep& step) const {
+    return has_lines(0, step.a, step.a.column_stride, step.a.row_stride, step.k);
+  }
+  bool has_lines_b(const GemmStep& step) const {
+    return has_lines(1, step.b, step.b.row_stride, step.b.column_stride, step.k);
+  }
+
+  /// Only copies have room behind lines of any length.
+  bool has_lines(unsigned operand, const GemmStep::Matrix& matrix, const Dim& k_stride, const Dim& pitch,
+                 const Dim& k) const {
+    if (!is_f8()) return true;
+    const bool is_copy = (operand == 0 ? a_ : b_).buffer != node_.operand(operand)->layout->buffer;
+    return k_stride.is_one() && is_whole_lines(pitch) && is_whole_lines(matrix.base.offset) &&
+           (is_copy || is_whole_lines(k));
+  }
+
+  /// Returns the distance of lines of this many elements in fresh memory.
+  Dim line(const Dim& elements) const {
+    const bool fits = !is_f8() || is_whole_lines(elements);
+    return fits ? elements : round_up(elements, GemmStep::kLineElements);
+  }
 
   /// Returns whether no line of the matrix begins inside of the previous one, in either direction.
   bool is_apart(const GemmStep::Matrix& matrix, const Dim& rows, const Dim& columns) const {
@@ -341,21 +384,23 @@ class MatmulLowering {
   /// Dense memory with the batch letters outermost and then, of those that become the matrix's dims, the
   /// result's and the summed ones, or these first.
   Layout fresh(const std::string& letters, const Value& value, bool sums_inside = true) {
-    const int buffer =
-        builder_.add_buffer(node_.source, Role::temporary, value.dtype(), element_count(value.shape()));
-    Layout layout{buffer, 0, std::vector<Dim>(letters.size(), Dim(1))};
+    Layout layout{-1, 0, std::vector<Dim>(letters.size(), Dim(1))};
     std::string batch, others;
     for (char letter : spec_.out)
       if (letter != inside_) (is_batch(letter) ? batch : others) += letter;
     if (inside_ != 0) others += inside_;
     const std::string order = batch + (sums_inside ? others + summed_ : summed_ + others);
     Dim stride = 1;
+    bool in_line = sums_inside && !summed_.empty();  // along k, which is innermost
     for (size_t i = order.size(); i-- > 0;) {
       const size_t at = letters.find(order[i]);
       if (at == std::string::npos) continue;
+      if (in_line && summed_.find(order[i]) == std::string::npos) stride = line(stride), in_line = false;
       layout.strides[at] = stride;
       stride *= value.shape()[at];
     }
+    layout.buffer =
+        builder_.add_buffer(node_.source, Role::temporary, value.dtype(), in_line ? line(stride) : stride);
     return layout;
   }
 

@@ -162,7 +162,7 @@ void ProgramBuilder::copy(const Layout& from, const Layout& to, const Shape& sha
   if (is_same_place(from, to, shape)) return;
   const DType dtype = value.dtype();
   if (!target_.can.strided_copies && !(is_dense(shape, from.strides) && is_dense(shape, to.strides)))
-    return copy_by_kernel(*this, from, to, shape, value);
+    return copy_strided(*this, from, to, shape, value);
   CopyStep step{.from = {from.buffer, from.offset},
                 .to = {to.buffer, to.offset},
                 .extents = shape,

@@ -103,8 +103,9 @@ Layout dense_copy(ProgramBuilder& builder, const Value& value, const std::string
 /// Returns whether the `count` dims from `axis` on can be traversed like one dim that has the stride of the
 /// last of these dims.
 bool lies_evenly(const Shape& shape, const std::vector<Dim>& strides, int64_t axis, int64_t count);
-/// Does the same as ProgramBuilder::copy, but always with a kernel instead of a copy step.
-void copy_by_kernel(ProgramBuilder& builder, const Layout& from, const Layout& to, const Shape& shape,
-                    const Value& value);
+/// Does the same as ProgramBuilder::copy for layouts that are not both dense, on a target whose copy steps
+/// copy only matrices whose columns become rows: all others are copied by a kernel of the program.
+void copy_strided(ProgramBuilder& builder, const Layout& from, const Layout& to, const Shape& shape,
+                  const Value& value);
 
 }  // namespace smelt

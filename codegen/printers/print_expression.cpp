@@ -182,6 +182,8 @@ std::string_view memory_type(DType type) {
       return "u8";
     case DType::i8:
       return "i8";
+    case DType::f8e4m3:
+      return "f8e4m3";
     case DType::boolean:
       return "flag";
   }

@@ -21,8 +21,8 @@ constexpr Unit kUnits[] = {{"", 1},          {"B", 1},           {"KiB", 1 << 10
                            {"GiB", 1 << 30}, {"TiB", 1LL << 40}, {"KB", 1e3},      {"MB", 1e6},
                            {"GB", 1e9},      {"TB", 1e12}};
 constexpr double kMostBytes = 1e18;
-constexpr std::string_view kPrecisions = "fp32|tf32|bf16|fp16";
-constexpr DType kStorage[] = {DType::f32, DType::f32, DType::bf16, DType::f16};
+constexpr std::string_view kPrecisions = "fp32|tf32|bf16|fp16|fp8";
+constexpr DType kStorage[] = {DType::f32, DType::f32, DType::bf16, DType::f16, DType::bf16};
 
 /// The number that is the whole text.
 template <typename Number>
@@ -159,11 +159,12 @@ void TargetForm::parse(std::string_view text, std::string& value) const {
 void PrecisionForm::set(CompileOptions& options, std::string_view text) const {
   const size_t place = parse_word(text, kPrecisions);
   options.storage = kStorage[place];
-  options.tf32 = text == "tf32";
+  options.tf32 = text == "tf32", options.fp8 = text == "fp8";
 }
 
 std::string PrecisionForm::get(const CompileOptions& options) const {
   if (options.tf32) return "tf32";
+  if (options.fp8) return "fp8";
   return word_at(kPrecisions, static_cast<size_t>(std::ranges::find(kStorage, options.storage) - kStorage));
 }
 

@@ -188,10 +188,10 @@ struct RecomputeForm {
   }
 };
 
-/// Form of the option that sets CompileOptions::storage and CompileOptions::tf32.
+/// Form of the option that sets CompileOptions::storage, CompileOptions::tf32 and CompileOptions::fp8.
 struct PrecisionForm {
   static constexpr ValueKind kKind = ValueKind::one_of;
-  std::string values() const { return "fp32|tf32|bf16|fp16"; }
+  std::string values() const { return "fp32|tf32|bf16|fp16|fp8"; }
   void set(CompileOptions& options, std::string_view text) const;
   std::string get(const CompileOptions& options) const;
 };

@@ -36,6 +36,7 @@ class PipelineBuilder {
     append(calls, normalization());
     if (facts_.trains && has_stages()) append(calls, stage_cut());
     calls.push_back(facts_.shares_parameters ? pass::plan_neighbours() : pass::merge_gemms());
+    if (options_.fp8) calls.push_back(pass::quantize_matmuls({options_.fp8_weights, options_.keep_floats}));
     append(calls, facts_.trains ? training_entries() : inference_entries());
     if (!options_.entries.empty())
       calls.push_back(pass::keep_entries({options_.entries, hint_of_training()}));

@@ -43,6 +43,22 @@ AttentionTemplates templates_of(AttentionForm form) {
   return form == AttentionForm::wgmma ? AttentionTemplates::wgmma : AttentionTemplates::measured;
 }
 
+void check_fp8(const CompileOptions& options, const Target& target) {
+  if (!options.fp8 && !options.fp8_weights.empty()) fail("--fp8-weights is for --precision=fp8");
+  if (!options.fp8) return;
+  if (options.mode != Mode::train)
+    fail(
+        "--precision=fp8 is for training: for inference give --precision=bf16, and for weights in fp8 "
+        "--weight-type=fp8");
+  if (target.can.launches && !target.can.scaled_f8)
+    fail("--precision=fp8 needs a GPU from sm_89 on, and the target is {}: give --precision=bf16",
+         target.str());
+  if (options.build.same_bits)
+    fail("--same-bits and --precision=fp8: the scale of a tensor depends on the whole batch; leave one out");
+  if (options.mesh.ranks() > 1)
+    fail("--precision=fp8 is for one rank, and --mesh has {}: give --precision=bf16", options.mesh.ranks());
+}
+
 void check_precision(const CompileOptions& options, const Target& target) {
   if (options.mode == Mode::train && !options.masters && options.storage != DType::bf16)
     fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
@@ -52,8 +68,11 @@ void check_precision(const CompileOptions& options, const Target& target) {
         "weights of few bits are for inference, since no update would change them: give --mode=infer, or "
         "--weight-type=float");
   const bool has_groups = options.weight_type > WeightType::int8;
-  if (!has_groups && (options.weight_group >= 0 || !options.keep_floats.empty()))
-    fail("--weight-group and --keep-floats are for a --weight-type of int4, uint4, nf4 or fp8");
+  if (!has_groups && options.weight_group >= 0)
+    fail("--weight-group is for a --weight-type of int4, uint4, nf4 or fp8");
+  if (!has_groups && !options.fp8 && !options.keep_floats.empty())
+    fail("--keep-floats is for a --weight-type of int4, uint4, nf4 or fp8, and for --precision=fp8");
+  check_fp8(options, target);
   if (options.tf32 && !target.can.tf32)
     fail(
         "tf32 is a precision of GPUs, and the target is {}: give --target=native or sm_80 and later, or "

@@ -25,18 +25,45 @@ std::optional<Epilogue> addend(const Node& matmul, const Value* term) {
   const bool row = node.is(Op::broadcast) && node.get(attr::axes) == std::vector<int64_t>{term->rank() - 1};
   Value* operand = operand_behind(matmul, unconverted(row ? node.operand(0) : term));
   if (!operand || operand->dtype() != matmul.result()->dtype()) return std::nullopt;
-  return Epilogue{row ? Epilogue::Kind::row : Epilogue::Kind::matrix, operand};
+  return Epilogue{row ? Epilogue::Kind::row : Epilogue::Kind::matrix, operand, {}};
+}
+
+/// The f32 scalar that the value repeats, as an operand of the matmul; null if it is no such value.
+Value* scalar_behind(const Node& matmul, const Value* value) {
+  if (!value->node()->is(Op::broadcast) || value->node()->operand(0)->rank() != 0) return nullptr;
+  Value* operand = operand_behind(matmul, value->node()->operand(0));
+  return operand && operand->dtype() == DType::f32 ? operand : nullptr;
+}
+
+/// The scalars that `value` multiplies the accumulator by; nothing if it is anything else.
+std::optional<llvm::SmallVector<Value*, 2>> scales_of(const Node& matmul, const Value* value) {
+  llvm::SmallVector<Value*, 2> scales;
+  while (value != handed_values(matmul).front()) {
+    if (!value->node()->is(ScalarOp::mul) || scales.size() == kMostScales) return std::nullopt;
+    const unsigned side = scalar_behind(matmul, value->node()->operand(0)) ? 0 : 1;
+    Value* scale = scalar_behind(matmul, value->node()->operand(side));
+    if (!scale) return std::nullopt;
+    scales.push_back(scale);
+    value = value->node()->operand(1 - side);
+  }
+  return scales;
 }
 
 }  // namespace
 
 std::optional<Epilogue> epilogue(const Node& matmul) {
   if (!matmul.is(Op::matmul) || !matmul.body || matmul.result_count() != 1) return std::nullopt;
-  const Node& sum = *unconverted(matmul.body->outputs[0].value)->node();
+  const Value* result = unconverted(matmul.body->outputs[0].value);
+  if (auto scales = scales_of(matmul, result); scales && !scales->empty())
+    return Epilogue{Epilogue::Kind::none, nullptr, std::move(*scales)};
+  const Node& sum = *result->node();
   if (!sum.is(ScalarOp::add)) return std::nullopt;
   for (unsigned side : {0u, 1u})
-    if (sum.operand(side) == handed_values(matmul).front())
-      if (auto found = addend(matmul, sum.operand(1 - side))) return found;
+    if (auto scales = scales_of(matmul, sum.operand(side)))
+      if (auto found = addend(matmul, sum.operand(1 - side))) {
+        found->scales = std::move(*scales);
+        return found;
+      }
   return std::nullopt;
 }
 

@@ -21,7 +21,9 @@ struct Rates {
   bool operator==(const Rates&) const = default;
 
   /// Returns the rate of matmuls with operands of this type; `tf32`: f32 operands are rounded to tf32.
+  /// Matmuls of f8e4m3 have twice the rate of 16 bits.
   double flops(DType dtype, bool tf32) const {
+    if (dtype == DType::f8e4m3) return 2 * narrow_flops;
     return size_of(dtype) < 4 ? narrow_flops : tf32 ? tf32_flops : wide_flops;
   }
   /// Returns the time of a kernel: launch_seconds, plus the longer of its memory time and its arithmetic

@@ -13,25 +13,35 @@ namespace {
 struct Format {
   int digits, least_exponent;
   double largest;
+  bool saturates = false;  // numbers beyond the largest become the largest, not infinite
 };
-constexpr Format kBfloat16{8, -126, 0x1.FEp127}, kHalf{11, -14, 65504.0};
+constexpr Format kBfloat16{8, -126, 0x1.FEp127}, kHalf{11, -14, 65504.0}, kE4m3{4, -6, 448.0, true};
+
+/// Returns the format of a float type of fewer than 32 bits; null for other types.
+const Format* narrow_format(DType type) {
+  if (type == DType::bf16) return &kBfloat16;
+  if (type == DType::f16) return &kHalf;
+  return type == DType::f8e4m3 ? &kE4m3 : nullptr;
+}
 
 double round_to_format(const Format& format, double x) {
-  if (!std::isfinite(x) || x == 0) return x;
+  if (std::isnan(x) || x == 0) return x;
+  if (!std::isfinite(x)) return format.saturates ? std::copysign(format.largest, x) : x;
   const int exponent = std::max(std::ilogb(x), format.least_exponent);
   const double unit = std::ldexp(1.0, exponent - format.digits + 1);
   const double rounded = std::nearbyint(x / unit) * unit;  // the default mode: ties to even
-  return std::fabs(rounded) > format.largest ? std::copysign(std::numeric_limits<double>::infinity(), x)
-                                             : rounded;
+  if (std::fabs(rounded) <= format.largest) return rounded;
+  return std::copysign(format.saturates ? format.largest : std::numeric_limits<double>::infinity(), x);
 }
 
 }  // namespace
 
 double rounding_error(DType type, const Bounded& x) {
-  if (type != DType::bf16 && type != DType::f16) return 0;
+  const Format* found = narrow_format(type);
+  if (!found) return 0;
+  const Format& format = *found;
   const double moved = bounding::distance(round_to(type, x.value), x.value);
   if (x.error == 0 || !std::isfinite(moved)) return moved;
-  const Format& format = type == DType::bf16 ? kBfloat16 : kHalf;
   const double step = std::ldexp(1, 1 - format.digits);  // of numbers from 1 to 2
   return std::max(moved,
                   std::max(std::fabs(x.value) + x.error, std::ldexp(1, format.least_exponent)) * step / 2);
@@ -50,9 +60,9 @@ double round_to(DType type, double x) {
     case DType::f32:
       return static_cast<double>(static_cast<float>(x));
     case DType::bf16:
-      return round_to_format(kBfloat16, x);
     case DType::f16:
-      return round_to_format(kHalf, x);
+    case DType::f8e4m3:
+      return round_to_format(*narrow_format(type), x);
     case DType::boolean:
       return x != 0 ? 1 : 0;
     default:

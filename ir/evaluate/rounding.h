@@ -15,12 +15,12 @@ namespace smelt {
 // Rounding of numbers to storage types.
 
 /// Returns x rounded to a type. For a float type it is the nearest number (ties to even, overflow to
-/// infinity). For an integer type, x is truncated towards zero but not wrapped. For booleans the result is 0
-/// or 1.
+/// infinity, of f8e4m3 to the largest number). For an integer type, x is truncated towards zero but not
+/// wrapped. For booleans the result is 0 or 1.
 double round_to(DType type, double x);
 
-/// Returns the largest change that rounding to bf16 or f16 can make to a number within the bounds of x. If x
-/// has no error, returns the change of x itself. Returns 0 for other types.
+/// Returns the largest change that rounding to bf16, f16 or f8e4m3 can make to a number within the bounds of
+/// x. If x has no error, returns the change of x itself. Returns 0 for other types.
 double rounding_error(DType type, const Bounded& x);
 
 /// Returns x rounded stochastically to bf16: the 16 low bits of `bits` are added to the bits of x, and the 16

@@ -268,7 +268,8 @@ std::map<char, Dim> letter_dims(const Context& c, llvm::ArrayRef<std::string> le
 
 namespace {
 
-/// Returns f32 before a body, otherwise the attribute `result`, otherwise the operands' type.
+/// Returns f32 before a body, otherwise the attribute `result`, otherwise the operands' type, or f32 where
+/// that is f8e4m3.
 DType product_dtype(const Context& c) {
   const std::string* written = c.attributes.find_as(attr::result);
   const unsigned real = c.type(0).dtype == DType::i8 ? 1 : 0;
@@ -277,7 +278,7 @@ DType product_dtype(const Context& c) {
     if (written) fail("matmul: the body says what the accumulator becomes; leave 'result' out");
     return DType::f32;
   }
-  if (!written) return c.type(real).dtype;
+  if (!written) return c.type(real).dtype == DType::f8e4m3 ? DType::f32 : c.type(real).dtype;
   const std::optional<DType> dtype = parse_dtype(*written);
   if (!dtype || !is_float(*dtype)) fail("matmul: the result type '{}' is no float", *written);
   return *dtype;

@@ -13,7 +13,8 @@ void visit_gemm_step_fields(const Visit& visit) {
   visit("alpha", &GemmStep::alpha), visit("beta", &GemmStep::beta), visit("bias", &GemmStep::bias);
   visit("tf32", &GemmStep::tf32), visit("result", &GemmStep::result_dtype);
   visit("a_i8", &GemmStep::a_i8), visit("b_i8", &GemmStep::b_i8);
-  visit("in_order", &GemmStep::in_order);
+  visit("in_order", &GemmStep::in_order), visit("padded", &GemmStep::padded);
+  visit("a_scale", &GemmStep::a_scale), visit("b_scale", &GemmStep::b_scale);
 }
 
 /// Calls visit(keyword, pointer to member) for each field of a batch dim, in printed order.

@@ -20,7 +20,7 @@ void map(const void* from, void* to, int64_t count, F convert) {
 }
 
 [[noreturn]] void refuse(DType type) {
-  fail_with(Status::internal, "no storage of floats as {}; expected f32, bf16 or f16", name(type));
+  fail_with(Status::internal, "no storage of floats as {}; expected f32, bf16, f16 or f8e4m3", name(type));
 }
 
 }  // namespace
@@ -34,6 +34,8 @@ void widen(const void* from, DType type, float* to, int64_t count) {
       return map<uint16_t, float>(from, to, count, from_bf16);
     case DType::f16:
       return map<uint16_t, float>(from, to, count, from_f16);
+    case DType::f8e4m3:
+      return map<uint8_t, float>(from, to, count, from_f8e4m3);
     case DType::i8:
       return map<int8_t, float>(from, to, count, [](int8_t x) { return static_cast<float>(x); });
     default:
@@ -50,6 +52,8 @@ void narrow(const float* from, void* to, DType type, int64_t count) {
       return map<float, uint16_t>(from, to, count, to_bf16);
     case DType::f16:
       return map<float, uint16_t>(from, to, count, to_f16);
+    case DType::f8e4m3:
+      return map<float, uint8_t>(from, to, count, to_f8e4m3);
     default:
       refuse(type);
   }

@@ -12,7 +12,7 @@ struct Row {
   bool is_float;
 };
 
-constexpr std::array<Row, 10> kTypes = {{
+constexpr std::array<Row, 11> kTypes = {{
     {DType::f32, "f32", 4, true},
     {DType::bf16, "bf16", 2, true},
     {DType::f16, "f16", 2, true},
@@ -23,6 +23,7 @@ constexpr std::array<Row, 10> kTypes = {{
     {DType::u8, "u8", 1, false},
     {DType::boolean, "bool", 1, false},
     {DType::i8, "i8", 1, false},
+    {DType::f8e4m3, "f8e4m3", 1, true},
 }};
 
 const Row& row(DType type) { return kTypes[static_cast<size_t>(type)]; }

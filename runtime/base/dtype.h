@@ -7,7 +7,9 @@
 
 namespace smelt {
 
-enum class DType : uint8_t { f32, bf16, f16, f64, i32, i64, u16, u8, boolean, i8 };
+/// f8e4m3 has a sign, 4 bits of exponent and 3 of mantissa, no infinities, and one NaN of either sign; the
+/// largest number is 448 (Micikevicius et al., FP8 formats for deep learning, 2022).
+enum class DType : uint8_t { f32, bf16, f16, f64, i32, i64, u16, u8, boolean, i8, f8e4m3 };
 
 /// Returns the name as in the text forms of the IRs and in manifests: "f32", "bf16", ..., "bool".
 std::string_view name(DType type);

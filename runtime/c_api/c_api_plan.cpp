@@ -13,11 +13,11 @@ namespace {
 
 thread_local std::string last_error;
 
-static_assert(SMELT_F32 == static_cast<int>(DType::f32) && SMELT_I8 == static_cast<int>(DType::i8));
+static_assert(SMELT_F32 == static_cast<int>(DType::f32) && SMELT_F8E4M3 == static_cast<int>(DType::f8e4m3));
 static_assert(SMELT_OUT_OF_MEMORY == static_cast<int>(Status::out_of_memory));
 static_assert(SMELT_INTERNAL == static_cast<int>(Status::internal));
 
-bool is_dtype(smelt_dtype dtype) { return dtype >= SMELT_F32 && dtype <= SMELT_I8; }
+bool is_dtype(smelt_dtype dtype) { return dtype >= SMELT_F32 && dtype <= SMELT_F8E4M3; }
 
 std::vector<smelt_plan::PortText> texts_of(const Plan& plan, const std::vector<Port>& ports) {
   std::vector<smelt_plan::PortText> texts;

@@ -116,10 +116,12 @@ void TypedGemm::run(const void* a, const void* b, void* c, const void* bias) con
 }
 
 Launch bind_step(const GemmStep& step, StepBinder& binder) {
+  if (step.a_scale || step.b_scale)
+    fail_with(Status::invalid_file, "{}: a GEMM with scales, which only a GPU has", binder.name());
   for (DType dtype : {step.dtype, step.result_dtype})
     if (!is_float(dtype) || dtype == DType::f64)
-      fail_with(Status::invalid_file, "{}: a GEMM of {} matrices: expected f32, bf16 or f16", binder.name(),
-                name(dtype));
+      fail_with(Status::invalid_file, "{}: a GEMM of {} matrices: expected f32, bf16, f16 or f8e4m3",
+                binder.name(), name(dtype));
   const auto value = [&](const Dim& dim) { return binder.value(dim); };
   const auto matrix = [&](const GemmStep::Matrix& m) {
     return GemmSizes::Matrix{value(m.row_stride), value(m.column_stride)};

@@ -16,8 +16,8 @@ struct ByteOperands {
   bool a = false, b = false;
 };
 
-/// A GEMM of matrices of the types f32, bf16 and f16; operands may also be i8. f32 matrices are used in
-/// place. Sums are f32.
+/// A GEMM of matrices of the types f32, bf16, f16 and f8e4m3; operands may also be i8. f32 matrices are used
+/// in place. Sums are f32.
 class TypedGemm {
  public:
   TypedGemm() = default;

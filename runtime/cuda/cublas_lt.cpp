@@ -54,8 +54,10 @@ int data_type(DType dtype) {
       return 2;
     case DType::bf16:
       return 14;
+    case DType::f8e4m3:
+      return 28;
     default:
-      fail_with(Status::internal, "a GEMM of {} matrices: expected f32, f16 or bf16", name(dtype));
+      fail_with(Status::internal, "a GEMM of {} matrices: expected f32, f16, bf16 or f8e4m3", name(dtype));
   }
 }
 

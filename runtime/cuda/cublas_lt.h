@@ -65,7 +65,8 @@ struct CublasLt {
 // cublasComputeType_t
 inline constexpr int kCompute32F = 68, kComputeTf32 = 77;
 // cublasLtMatmulDescAttributes_t
-inline constexpr int kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8;
+inline constexpr int kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8, kScalePointerA = 17,
+                     kScalePointerB = 18;
 // cublasLtEpilogue_t: adds bias[row] to the result, which is column-major
 inline constexpr uint32_t kEpilogueBias = 4;
 // cublasLtMatrixLayoutAttribute_t
@@ -75,7 +76,7 @@ inline constexpr int kMaxWorkspace = 1, kReductionSchemes = 3, kMinAlignmentA = 
 // cublasLtReductionScheme_t: partial sums of split k are not allowed
 inline constexpr uint32_t kNoReductions = 0;
 
-/// Returns the cudaDataType of f32, f16 or bf16. Throws Error for other types.
+/// Returns the cudaDataType of f32, f16, bf16 or f8e4m3. Throws Error for other types.
 int data_type(DType dtype);
 
 /// Returns the functions of the library, which the first call loads. Throws Error (unavailable) if the

@@ -40,8 +40,8 @@ class StepText {
     return fmt::format("matmul {}[{},{}] [{},{}]", batch, value(step.m), value(step.k), value(step.k),
                        value(step.n));
   }
-  std::string what(const CopyStep&, const Launch& launch) const {
-    return fmt::format("copy of {} bytes", std::get<CopyLaunch>(launch).bytes);
+  std::string what(const CopyStep& step, const Launch&) const {
+    return fmt::format("copy of {} bytes", value(element_count(step.extents)) * size_of(step.dtype));
   }
   template <typename Kind>
   std::string what(const Kind& step, const Launch&) const {

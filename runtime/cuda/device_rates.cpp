@@ -38,15 +38,25 @@ double copy_bytes_per_second(const Device& device, Stream stream) {
 
 double matrix_flops_per_second(const Device& device, Stream stream, DType dtype) {
   constexpr int64_t n = 4096;
+  const bool is_f8 = dtype == DType::f8e4m3;  // the library reads both matrices along k, and makes 16 bits
+  const DType result = is_f8 ? DType::bf16 : dtype;
   const auto bytes = static_cast<size_t>(n * n * size_of(dtype));
-  const DeviceBlock matrices = try_device_block(device, static_cast<int64_t>(3 * bytes)),
+  const DeviceBlock matrices =
+                        try_device_block(device, static_cast<int64_t>(2 * bytes) + n * n * size_of(result)),
                     workspace = try_device_block(device, kGemmWorkspace);
   if (!matrices || !workspace) return 0;
   const DevicePointer a = matrices.get(), b = a + bytes, c = b + bytes;
   check(driver().MemsetD8Async(a, 0x3c, 2 * bytes, stream),
         "timing a matmul");  // about 0.01: zeros draw less power
-  const GemmSizes sizes{
-      .m = n, .n = n, .k = n, .a = {n, 1}, .b = {n, 1}, .c = {n, 1}, .dtype = dtype, .result_dtype = dtype};
+  const GemmSizes::Matrix rows{n, 1}, columns{1, n};
+  const GemmSizes sizes{.m = n,
+                        .n = n,
+                        .k = n,
+                        .a = rows,
+                        .b = is_f8 ? columns : rows,
+                        .c = rows,
+                        .dtype = dtype,
+                        .result_dtype = result};
   PreparedGemm gemm(device, sizes, a, b, c, "timing a matmul");
   GemmChoices choices(cache_directory(), GemmPlace::of(device));
   gemm.choose(stream, workspace.get(), choices);

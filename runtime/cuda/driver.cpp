@@ -35,7 +35,7 @@ Driver load_driver() {
   get(d.MemHostAlloc, "cuMemHostAlloc"), get(d.MemFreeHost, "cuMemFreeHost");
   get(d.MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2"), get(d.MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2");
   get(d.MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2"), get(d.Memcpy2DAsync, "cuMemcpy2DAsync_v2");
-  get(d.MemsetD8Async, "cuMemsetD8Async");
+  get(d.MemsetD8Async, "cuMemsetD8Async"), get(d.MemsetD2D8Async, "cuMemsetD2D8Async");
   get(d.MemsetD16Async, "cuMemsetD16Async"), get(d.MemsetD32Async, "cuMemsetD32Async");
   get(d.ModuleLoadData, "cuModuleLoadData"), get(d.ModuleUnload, "cuModuleUnload");
   get(d.ModuleGetFunction, "cuModuleGetFunction"), get(d.FuncSetAttribute, "cuFuncSetAttribute");

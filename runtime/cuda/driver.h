@@ -114,6 +114,9 @@ struct Driver {
   Code (*Memcpy2DAsync)(const Copy2D* copy, Stream stream);
   Code (*MemcpyDtoDAsync)(DevicePointer to, DevicePointer from, size_t bytes, Stream stream);
   Code (*MemsetD8Async)(DevicePointer to, unsigned char value, size_t count, Stream stream);
+  /// Sets `width` bytes of each of `height` lines, which begin `pitch` bytes apart.
+  Code (*MemsetD2D8Async)(DevicePointer to, size_t pitch, unsigned char value, size_t width, size_t height,
+                          Stream stream);
   Code (*MemsetD16Async)(DevicePointer to, unsigned short value, size_t count, Stream stream);
   Code (*MemsetD32Async)(DevicePointer to, unsigned value, size_t count, Stream stream);
   Code (*ModuleLoadData)(Module* module, const void* image);

@@ -105,13 +105,15 @@ GemmKey GemmProblem::key() const {
 }
 
 PreparedGemm::PreparedGemm(const Device& device, const GemmSizes& given, DevicePointer a, DevicePointer b,
-                           DevicePointer c, const std::string& place, DevicePointer bias)
+                           DevicePointer c, const std::string& place, const GemmExtras& extras)
     : device_(&device), alpha_(static_cast<float>(given.alpha)) {
   if (given.m == 0 || given.n == 0) return;
+  const DevicePointer bias = extras.bias;
   // A bias runs along the library's rows, which are our columns.
   const bool swapped = !has_columns_together(given) || bias != 0;
-  const GemmSizes sizes = swapped ? transposed(given) : given;
+  GemmSizes sizes = swapped ? transposed(given) : given;
   if (swapped) std::swap(a, b);
+  pad_lines(sizes, a, b);
   const Columns as = columns_of(sizes.a, sizes.m, sizes.k), bs = columns_of(sizes.b, sizes.k, sizes.n),
                 cs = columns_of(sizes.c, sizes.m, sizes.n);
   problem_ = {.dtype = given.dtype,
@@ -139,7 +141,19 @@ PreparedGemm::PreparedGemm(const Device& device, const GemmSizes& given, DeviceP
     return;
   }
   make_calls(sizes, a, b, c);
-  describe(bias);
+  describe(extras);
+}
+
+void PreparedGemm::pad_lines(GemmSizes& sizes, DevicePointer a, DevicePointer b) {
+  constexpr int64_t kUnit = GemmStep::kLineElements;
+  const int64_t rest = sizes.padded ? sizes.k % kUnit : 0;
+  if (rest == 0) return;
+  const auto note = [&](DevicePointer begin, int64_t lines, int64_t pitch) {
+    zeros_.push_back({begin + static_cast<DevicePointer>(sizes.k), static_cast<size_t>(kUnit - rest),
+                      static_cast<size_t>(lines), static_cast<size_t>(pitch)});
+  };
+  note(a, sizes.m, sizes.a.row_stride), note(b, sizes.n, sizes.b.column_stride);
+  sizes.k += kUnit - rest;
 }
 
 /// The results of empty sums: a stretch of memory each, or one a column where these have gaps.
@@ -208,7 +222,7 @@ void PreparedGemm::make_pointers(const std::vector<Call>& matrices) {
   }
 }
 
-void PreparedGemm::describe(DevicePointer bias) {
+void PreparedGemm::describe(const GemmExtras& extras) {
   blas_ = device_->blas();
   const CublasLt& lt = cublas_lt();
   LtDescriptorTag* descriptor = nullptr;
@@ -221,11 +235,15 @@ void PreparedGemm::describe(DevicePointer bias) {
     const int32_t value = transposed ? 1 : 0;
     check_blas(lt.MatmulDescSetAttribute(descriptor, attribute, &value, sizeof value), "describing a matmul");
   }
-  if (bias != 0) {
+  if (extras.bias != 0)
     check_blas(lt.MatmulDescSetAttribute(descriptor, kEpilogue, &kEpilogueBias, sizeof kEpilogueBias),
                "describing a bias");
-    check_blas(lt.MatmulDescSetAttribute(descriptor, kBiasPointer, &bias, sizeof bias), "describing a bias");
-  }
+  for (const auto& [attribute, address] : {std::pair(kBiasPointer, extras.bias),
+                                           {kScalePointerA, extras.scales[0]},
+                                           {kScalePointerB, extras.scales[1]}})
+    if (address != 0)
+      check_blas(lt.MatmulDescSetAttribute(descriptor, attribute, &address, sizeof address),
+                 "describing a bias or a scale");
   const auto layout = [&](DType dtype, bool transposed, int64_t rows, int64_t columns, int64_t pitch,
                           int64_t stride) {
     if (transposed) std::swap(rows, columns);
@@ -273,9 +291,16 @@ int PreparedGemm::try_all(const LtAlgorithm& algorithm, Stream stream, DevicePoi
   return 0;
 }
 
-void PreparedGemm::run(Stream stream, DevicePointer workspace) {
+void PreparedGemm::clear(Stream stream) const {
   for (const Zeros& zeros : zeros_)
-    check(driver().MemsetD8Async(zeros.to, 0, zeros.bytes, stream), "clearing an empty sum");
+    check(zeros.lines == 1
+              ? driver().MemsetD8Async(zeros.to, 0, zeros.bytes, stream)
+              : driver().MemsetD2D8Async(zeros.to, zeros.pitch, 0, zeros.bytes, zeros.lines, stream),
+          "clearing an empty sum, or the end of lines");
+}
+
+void PreparedGemm::run(Stream stream, DevicePointer workspace) {
+  clear(stream);
   if (const int code = try_all(algorithm_, stream, workspace); code != 0)
     algorithm_ == kOwnKernel ? check(code, "launching a matmul") : check_blas(code, "a matmul");
 }

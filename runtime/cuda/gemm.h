@@ -9,6 +9,7 @@
 // algorithms without split k, and only algorithms whose results have the bits of this kernel are used.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,6 +38,7 @@ struct GemmSizes {
   DType dtype = DType::f32, result_dtype = DType::f32;
   bool tf32 = false;      // f32 operands may be rounded to 10 bits of mantissa
   bool in_order = false;  // every element is a chain (GemmStep::in_order)
+  bool padded = false;    // zeros may be written behind lines along k (GemmStep::padded)
 };
 
 /// Returns the sizes of the transposed product, C^T = B^T A^T.
@@ -62,16 +64,23 @@ struct GemmProblem {
   GemmKey key() const;
 };
 
+/// What a GEMM reads besides its matrices; null: nothing. `scales`: addresses of f32 numbers that products of
+/// f8e4m3 are multiplied by.
+struct GemmExtras {
+  DevicePointer bias = 0;
+  std::array<DevicePointer, 2> scales = {};
+};
+
 /// A GEMM of fixed sizes at fixed addresses.
 class PreparedGemm {
  public:
   PreparedGemm() = default;
-  /// Makes the descriptors. `bias` is null if there is none. `place` describes the step for messages. Throws
-  /// Error with `place` if the library does not support the strides, or if a bias is combined with a reduced
-  /// batch axis. Sums can have no terms, for example if k = 0. In this case, also throws Error if there is a
-  /// bias, or if beta is neither 0 nor 1.
+  /// Makes the descriptors. `place` describes the step for messages. Throws Error with `place` if the library
+  /// does not support the strides, or if a bias is combined with a reduced batch axis. Sums can have no
+  /// terms, for example if k = 0. In this case, also throws Error if there is a bias, or if beta is neither 0
+  /// nor 1.
   PreparedGemm(const Device& device, const GemmSizes& sizes, DevicePointer a, DevicePointer b,
-               DevicePointer c, const std::string& place, DevicePointer bias = 0);
+               DevicePointer c, const std::string& place, const GemmExtras& extras = {});
 
   /// Adds a kernel of Smelt that computes the same product. `choose` measures it like the library's
   /// algorithms. If it was the fastest, `run` launches it. A GEMM in order needs it: an algorithm of the
@@ -96,14 +105,20 @@ class PreparedGemm {
     DevicePointer a = 0, b = 0, c = 0;
     float beta = 0;
   };
-  /// Memory that `run` sets to zero, because the sums of its elements have no terms: a result matrix, or one
-  /// column of it.
+  /// Memory that `run` sets to zero: results whose sums have no terms (a result matrix, or one column of it),
+  /// or the ends of lines.
   struct Zeros {
     DevicePointer to = 0;
     size_t bytes = 0;
+    size_t lines = 1, pitch = 0;  // the distance of lines in bytes
   };
-  void describe(DevicePointer bias);
+  void describe(const GemmExtras& extras);
+  /// Extends lines of f8e4m3 to a multiple of GemmStep::kLineElements, which the library requires, and notes
+  /// what is behind the k-th element to be cleared before each run.
+  void pad_lines(GemmSizes& sizes, DevicePointer a, DevicePointer b);
   void note_zeros(const std::vector<GemmSizes::Batch>& outer, DevicePointer c);
+  /// Sets what is in zeros_ to zero.
+  void clear(Stream stream) const;
   void set_batch(const LtLayout& layout, int64_t stride) const;
   void make_calls(const GemmSizes& sizes, DevicePointer a, DevicePointer b, DevicePointer c);
   void make_pointers(const std::vector<Call>& matrices);

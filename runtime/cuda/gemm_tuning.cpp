@@ -120,6 +120,7 @@ void PreparedGemm::choose(Stream stream, DevicePointer workspace, GemmChoices& c
   if (known) {
     algorithm_ = is_possible(*known) ? *known : unmeasured();
   } else {
+    clear(stream);
     const auto measured = fastest(stream, workspace);
     algorithm_ = measured.value_or(kOwnKernel);
     if (measured) choices.add(key, algorithm_);

@@ -121,6 +121,8 @@ class Resolver {
     return GemmLaunch{std::move(gemm)};
   }
 
+  DevicePointer address_if(const std::optional<BufferRef>& ref) const { return ref ? address(*ref) : 0; }
+
   PreparedGemm prepared(const GemmStep& step) const {
     if (step.a_i8 || step.b_i8)
       fail_with(Status::invalid_file, "{}: an operand of i8: expected floats, which a GPU multiplies",
@@ -139,7 +141,8 @@ class Resolver {
                     .dtype = step.dtype,
                     .result_dtype = step.result_dtype,
                     .tf32 = step.tf32,
-                    .in_order = step.in_order};
+                    .in_order = step.in_order,
+                    .padded = step.padded};
     for (const GemmStep::Batch& batch : step.batch)
       sizes.batch.push_back({value(batch.extent), value(batch.a_stride), value(batch.b_stride),
                              batch.reduced ? 0 : value(batch.c_stride), batch.reduced});
@@ -149,7 +152,7 @@ class Resolver {
             address(step.b.base),
             address(step.c.base),
             place_,
-            step.bias ? address(*step.bias) : 0};
+            {.bias = address_if(step.bias), .scales = {address_if(step.a_scale), address_if(step.b_scale)}}};
   }
 
   /// Parts the product that reads or makes a collective's parts, where the library computes it and no other
@@ -294,12 +297,18 @@ class Resolver {
           extent == 1 || (value(step.from_strides[i]) == elements && value(step.to_strides[i]) == elements);
       elements *= extent;
     }
-    if (!dense) fail_with(Status::invalid_file, "{}: a strided copy: expected a kernel for it", place_);
+    if (!dense) return strided_copy();
     std::byte *const from = host_place(step.from), *const to = host_place(step.to);
     if (from || to) return host_copy(step, from, to, elements);
     if (auto own = first_template()) return TemplateLaunches{{std::move(own->launch)}};
     return CopyLaunch{address(step.from), address(step.to),
                       static_cast<size_t>(elements * size_of(step.dtype))};
+  }
+
+  Launch strided_copy() const {
+    auto own = first_template();
+    if (!own) fail_with(Status::invalid_file, "{}: a strided copy: expected a kernel for it", place_);
+    return TemplateLaunches{{std::move(own->launch)}};
   }
 
   HostCopyLaunch host_copy(const CopyStep& step, std::byte* from, std::byte* to, int64_t elements) const {

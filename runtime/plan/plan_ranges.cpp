@@ -136,11 +136,32 @@ class RangeCheck {
       refuse("adds in order: expected no bias, beta = 0, and no sum over a batch");
   }
 
+  /// cuBLASLt reads lines of f8e4m3 whole.
+  void check_f8(const GemmStep& step) const {
+    const bool is_f8 = step.dtype == DType::f8e4m3;
+    if (!is_f8 && (step.padded || step.a_scale || step.b_scale))
+      refuse(fmt::format("is padded or scaled, which is for operands of f8e4m3, not {}", name(step.dtype)));
+    if (!is_f8 || !step.padded) return;
+    const int64_t unit = GemmStep::kLineElements, line = (extent(step.k) + unit - 1) / unit * unit;
+    const auto check = [&](const BufferRef& base, const Dim& k_stride, const Dim& pitch, const Dim& lines) {
+      const int64_t distance = pitch.evaluate(values_), count = extent(lines),
+                    begin = base.offset.evaluate(values_);
+      if (count == 0 || line == 0) return;
+      if (!k_stride.is_one() || (count > 1 && distance < line) ||
+          begin + (count - 1) * distance + line > elements(base))
+        refuse(fmt::format("is padded: expected lines with room for {} elements along k", line));
+    };
+    if (!step.batch.empty()) refuse("is padded: expected no batch");
+    check(step.a.base, step.a.column_stride, step.a.row_stride, step.m);
+    check(step.b.base, step.b.row_stride, step.b.column_stride, step.n);
+  }
+
   void check_more(const GemmStep& step) const {
     if (step.tf32 && step.dtype != DType::f32)
       refuse(fmt::format("has tf32, which is for operands of f32, not {}", name(step.dtype)));
     if (step.a_i8 && step.b_i8) refuse("has two operands of i8: expected one at most");
     check_order(step);
+    check_f8(step);
     check_sums(step);
     if (!step.bias) return;
     if (!step.c.column_stride.is_one() || std::ranges::any_of(step.batch, &GemmStep::Batch::reduced))

@@ -60,8 +60,9 @@ TEST_F(BiasOfABatch, ASumOverTheBatchTakesNone) {
   GemmSizes sizes = batch_of_three_axes();
   sizes.batch = {{2, 8, 12, 0, true}};
   const DeviceBlock block = cuda::device_block(device(), 4096);
-  EXPECT_THROW(
-      cuda::PreparedGemm(device(), sizes, block.get(), block.get(), block.get(), "test", block.get()), Error);
+  EXPECT_THROW(cuda::PreparedGemm(device(), sizes, block.get(), block.get(), block.get(), "test",
+                                  {.bias = block.get()}),
+               Error);
 }
 
 }  // namespace

@@ -138,6 +138,14 @@ Code cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes, St
 Code cuMemsetD8Async(DevicePointer to, unsigned char value, size_t count, Stream stream) {
   return fill(to, value, count, stream);
 }
+Code cuMemsetD2D8Async(DevicePointer to, size_t pitch, unsigned char value, size_t width, size_t height,
+                       Stream stream) {
+  if (!is_here(to)) return kInvalidValue;
+  return enqueue(stream, [=] {
+    for (size_t line = 0; line < height; ++line)
+      std::memset(static_cast<char*>(host(to)) + line * pitch, value, width);
+  });
+}
 Code cuMemsetD16Async(DevicePointer to, unsigned short value, size_t count, Stream stream) {
   return fill(to, value, count, stream);
 }

@@ -114,7 +114,7 @@ void expect_product(const GemmSizes& s, uint32_t seed, bool has_bias = false) {
   const DeviceBlock workspace = device_block(device, kGemmWorkspace);
   GemmChoices choices({}, GemmPlace::of(device));
   PreparedGemm gemm(device, s, a.device.get(), b.device.get(), c.device.get(), "test",
-                    has_bias ? bias.device.get() : 0);
+                    {.bias = has_bias ? bias.device.get() : 0});
   gemm.choose(stream.get(), workspace.get(), choices);
   gemm.run(stream.get(), workspace.get());
   check(driver().StreamSynchronize(stream.get()), "test");

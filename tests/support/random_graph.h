@@ -335,7 +335,8 @@ class RandomGraph {
 
   void convert() {
     Value* x = any();
-    add(b_.convert(b_.convert(x, chance(50) ? DType::bf16 : DType::f16), DType::f32));
+    const DType narrow[] = {DType::bf16, DType::f16, DType::f8e4m3};
+    add(b_.convert(b_.convert(x, narrow[below(3)]), DType::f32));
   }
 
   // ---- integers and random numbers

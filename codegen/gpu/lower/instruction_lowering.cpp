@@ -90,7 +90,7 @@ void InstructionLowering::lower_convert(int id) {
   if (x.operands.size() == 2)
     return c_.define(id,
                      call("sm_round_random", {value, converted(operand(x, 1), Scalar::int32)}, value.type()));
-  const bool rounds = x.dtype == DType::bf16 || x.dtype == DType::f16 ||
+  const bool rounds = x.dtype == DType::bf16 || x.dtype == DType::f16 || x.dtype == DType::f8e4m3 ||
                       (!is_float(x.dtype) && size_of(x.dtype) < 4 && x.dtype != DType::boolean);
   if (!rounds) return c_.set_value(id, value);
   c_.define(id, rounded(value, x.dtype));

@@ -31,7 +31,9 @@ constexpr BoundsRow kBounds[] = {
 constexpr double kByteLogits = 4e-2;
 
 GoldenBounds bounds_of(const Json& json, const std::string& precision) {
-  const BoundsRow& row = *std::ranges::find(kBounds, precision, &BoundsRow::precision);
+  const auto* found = std::ranges::find(kBounds, precision, &BoundsRow::precision);
+  if (found == std::end(kBounds)) fail("there are no bounds of errors for --precision={}", precision);
+  const BoundsRow& row = *found;
   GoldenBounds bounds = row.bounds;
   const Json* errors = json.contains("torch_error") ? &json["torch_error"] : nullptr;
   if (!errors || !errors->contains(row.mantissa)) return bounds;

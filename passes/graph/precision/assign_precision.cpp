@@ -329,8 +329,9 @@ class Narrower {
 
   void settle_product(Node& matmul) {
     if (!is_float(matmul.operand(0)->dtype()) && !is_float(matmul.operand(1)->dtype())) return;
-    for (unsigned i = 0; i < 2; ++i) require(matmul, i, storage_);
-    if (!matmul.body && matmul.result()->dtype() != storage_)
+    const bool is_f8 = matmul.operand(0)->dtype() == DType::f8e4m3;
+    for (unsigned i = 0; i < 2 && !is_f8; ++i) require(matmul, i, storage_);
+    if (!matmul.body && (is_f8 || matmul.result()->dtype() != storage_))
       matmul.set(attr::result, std::string(name(matmul.result()->dtype())));
   }
 

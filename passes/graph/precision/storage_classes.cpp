@@ -201,13 +201,17 @@ void StorageClasses::add_parameter(const Node& parameter) {
   if (!narrow) constraints(parameter.result()).must_be_wide = true;
 }
 
+/// What is rounded to 8 bits is read where it lies narrow.
 void StorageClasses::add_body(const Node& node) {
   const BodyActivations body(node, activation_);
+  const bool rounds_further =
+      llvm::any_of(node.results(), [](const auto& result) { return result->dtype() == DType::f8e4m3; });
   for (const auto& [operand, input] : body_arguments(node)) {
     if (!takes_part(operand)) continue;
     constraints(operand).read = true;
     if (is_inserted_into(input)) constraints(operand).must_be_wide = true;
-    if (is_gathered(node, operand)) constraints(operand).narrow = true;
+    if (is_gathered(node, operand) || (rounds_further && operand->rank() > 0))
+      constraints(operand).narrow = true;
   }
   for (auto [i, output] : llvm::enumerate(node.body->outputs)) {
     const Value* result = node.result(static_cast<unsigned>(i));

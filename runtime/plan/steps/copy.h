@@ -29,6 +29,16 @@ struct CopyStep {
   }
 };
 
+/// Returns whether the copy turns the columns of a matrix of elements of 1, 2 or 4 bytes into rows:
+/// neighbours along one axis are neighbours before it, and those along the other one after it.
+inline bool is_transposition(const CopyStep& step) {
+  if (step.extents.size() != 2 || size_of(step.dtype) > 4) return false;
+  const auto crosses = [&](size_t a, size_t b) {
+    return step.from_strides[a].is_one() && step.to_strides[b].is_one();
+  };
+  return crosses(0, 1) || crosses(1, 0);
+}
+
 template <>
 struct StepKind<CopyStep> {
   static constexpr std::string_view

@@ -5,8 +5,9 @@
 
 namespace smelt {
 
-/// Computes C[m,n] = alpha * sum_k A[m,k] B[k,n] + beta * C[m,n] + bias[n], for each index of the axes in
-/// `batch`. Each matrix has a row stride and a column stride, one of which is 1. All strides are in elements.
+/// Computes C[m,n] = alpha * a_scale * b_scale * sum_k A[m,k] B[k,n] + beta * C[m,n] + bias[n], for each
+/// index of the axes in `batch`. Each matrix has a row stride and a column stride, one of which is 1. All
+/// strides are in elements. A scale that is missing is 1.
 struct GemmStep {
   struct Matrix {
     BufferRef base;
@@ -29,6 +30,12 @@ struct GemmStep {
   /// on its row of A and its column of B alone. Requires: operands of 16 bits, beta = 0, no bias, and no
   /// reduced batch; on a GPU, a kernel of the step (Step::kernels) that computes chains for its sizes.
   bool in_order = false;
+  /// Scalars of f32, for operands of f8e4m3 on a GPU.
+  std::optional<BufferRef> a_scale = {}, b_scale = {};
+  /// Lines of A and B along k begin at multiples of kLineElements elements, and the step may write zeros into
+  /// what is behind their k elements up to the next multiple. Only with operands of f8e4m3.
+  bool padded = false;
+  static constexpr int64_t kLineElements = 16;
 
   /// Returns the axes (extent and stride) that enumerate the elements of a matrix: rows, columns and the
   /// batch axes. C has no axis for a reduced batch. `stride` is the member of Batch for this matrix, such as
@@ -65,6 +72,8 @@ void visit_fields(V& v, T& x) {
   v("b", x.b,
     [&] { return role::reads(x.b_i8 ? DType::i8 : x.dtype, x.walks(x.b, x.k, x.n, &Batch::b_stride)); });
   v("bias", x.bias, [&] { return role::reads(x.result_dtype, {{x.n}}); });
+  v("a_scale", x.a_scale, [&] { return role::reads(DType::f32, {}); });
+  v("b_scale", x.b_scale, [&] { return role::reads(DType::f32, {}); });
   v("c", x.c, [&] {
     return role::Operand{x.beta != 0 ? PlaceUse::read_write : PlaceUse::write, x.result_dtype,
                          x.walks(x.c, x.m, x.n, &Batch::c_stride)};
@@ -74,7 +83,7 @@ void visit_fields(V& v, T& x) {
   v("batch", x.batch, role::attribute("batches")), v("dtype", x.dtype, role::attribute());
   v("result_dtype", x.result_dtype, role::attribute()), v("tf32", x.tf32, role::attribute());
   v("a_i8", x.a_i8, role::attribute()), v("b_i8", x.b_i8, role::attribute());
-  v("in_order", x.in_order, role::attribute());
+  v("in_order", x.in_order, role::attribute()), v("padded", x.padded, role::attribute());
 }
 
 /// Returns the number of floating-point operations. A multiplication and an addition count as two. `size`

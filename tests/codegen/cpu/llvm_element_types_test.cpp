@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "runtime/base/half.h"
 #include "tests/codegen/llvm_kernel_builder.h"
 
 namespace smelt::test {
@@ -74,6 +75,23 @@ TEST(ElementTypes, HalfMatchesTheCompilersOwn) {
         ASSERT_EQ(narrow[i], expected) << x[i];
     }
   }
+}
+
+/// The same bits as the runtime's own conversions, NaNs but for their sign.
+TEST(ElementTypes, EightBitFloatsMatchTheRuntime) {
+  std::vector<float> x;
+  for (uint64_t bits = 0; bits < (1ull << 32); bits += 4099)
+    x.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  std::vector<uint8_t> y(x.size()), all(256);
+  const auto n = static_cast<int64_t>(x.size());
+  CompiledKernel(copy(DType::f32, DType::f8e4m3, n)).launch({.buffers = {x.data(), y.data()}, .chunk = n});
+  for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i], to_f8e4m3(x[i])) << x[i];
+  for (size_t i = 0; i < 256; ++i) all[i] = static_cast<uint8_t>(i);
+  std::vector<float> wide(256);
+  CompiledKernel(copy(DType::f8e4m3, DType::f32, 256))
+      .launch({.buffers = {all.data(), wide.data()}, .chunk = 256});
+  for (size_t i = 0; i < 256; ++i)
+    ASSERT_EQ(std::bit_cast<uint32_t>(wide[i]), std::bit_cast<uint32_t>(from_f8e4m3(all[i]))) << i;
 }
 
 TEST(ElementTypes, IntegersAndFlagsAndConvert) {

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/base/half.h"
+#include "runtime/base/packed_format.h"
 #include "tests/ir/evaluate/support.h"
 
 namespace smelt {
@@ -64,6 +66,38 @@ TEST(Rounding, KeepsEveryStorageNumber) {
   for (uint32_t bits = 0; bits < 0x7BFF; ++bits) {
     ASSERT_EQ(round_to(DType::f16, half(bits)), half(bits)) << bits;
     ASSERT_EQ(round_to(DType::f16, (half(bits) + half(bits + 1)) / 2), half(bits + bits % 2)) << bits;
+  }
+}
+
+/// The numbers of f8e4m3 are those of the packed format fp8; midpoints go to the even pattern, and what is
+/// beyond the largest number becomes it. The runtime's conversions agree.
+TEST(Rounding, OfEightBitFloats) {
+  const PackedFormat& format = *find_packed_format("fp8");
+  for (uint32_t bits = 0; bits < 256; ++bits) {
+    const auto pattern = static_cast<uint8_t>(bits);
+    const float here = format.values[bits];
+    if (std::isnan(here)) {
+      EXPECT_TRUE(std::isnan(from_f8e4m3(pattern)));
+      continue;
+    }
+    EXPECT_EQ(from_f8e4m3(pattern), here) << bits;
+    EXPECT_EQ(to_f8e4m3(here), pattern);
+    EXPECT_EQ(round_to(DType::f8e4m3, here), here);
+    if ((bits & 0x7F) >= 0x7E) continue;
+    const float next = format.values[bits + 1], even = bits % 2 == 0 ? here : next;
+    EXPECT_EQ(round_to(DType::f8e4m3, (double{here} + next) / 2), even) << bits;
+    EXPECT_EQ(from_f8e4m3(to_f8e4m3((here + next) / 2)), even) << bits;
+  }
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float x : {448.0F, 449.0F, 464.0F, 1e30F, kInfinity}) {
+    EXPECT_EQ(round_to(DType::f8e4m3, -x), -448) << x;
+    EXPECT_EQ(to_f8e4m3(-x), 0xFE) << x;
+  }
+  EXPECT_TRUE(std::isnan(round_to(DType::f8e4m3, std::numeric_limits<double>::quiet_NaN())));
+  EXPECT_TRUE(std::isnan(from_f8e4m3(to_f8e4m3(std::numeric_limits<float>::quiet_NaN()))));
+  for (uint64_t bits = 0; bits < (1ULL << 32); bits += 65521) {
+    const auto x = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    if (!std::isnan(x)) ASSERT_EQ(from_f8e4m3(to_f8e4m3(x)), round_to(DType::f8e4m3, x)) << x;
   }
 }
 

@@ -104,7 +104,7 @@ TEST_F(CApiStructs, NumbersOutsideOfAnEnumerationAreRefused) {
     input.dtype = wrong;
     expect_refused(smelt_session_run(session, "run", &input, 1, &output, 1, nullptr), "is no smelt_dtype");
   }
-  for (smelt_dtype each = SMELT_F32; each <= SMELT_I8; ++each) EXPECT_GT(smelt_dtype_size(each), 0U);
+  for (smelt_dtype each = SMELT_F32; each <= SMELT_F8E4M3; ++each) EXPECT_GT(smelt_dtype_size(each), 0U);
   for (const smelt_memory wrong : {-1, SMELT_MEMORY_PINNED + 0, 9}) {
     smelt_tensor input = tensor("x", {1, 3}, x_, sizeof x_), output = tensor("y", {}, y_, sizeof y_);
     input.memory = wrong;

@@ -12,6 +12,8 @@ static_assert(kCompute32F == CUBLAS_COMPUTE_32F && kComputeTf32 == CUBLAS_COMPUT
 static_assert(kTransposeA == CUBLASLT_MATMUL_DESC_TRANSA && kTransposeB == CUBLASLT_MATMUL_DESC_TRANSB);
 static_assert(kEpilogue == CUBLASLT_MATMUL_DESC_EPILOGUE &&
               kBiasPointer == CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+static_assert(kScalePointerA == CUBLASLT_MATMUL_DESC_A_SCALE_POINTER &&
+              kScalePointerB == CUBLASLT_MATMUL_DESC_B_SCALE_POINTER);
 static_assert(kEpilogueBias == CUBLASLT_EPILOGUE_BIAS && sizeof kEpilogueBias == sizeof(cublasLtEpilogue_t));
 static_assert(kBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
               kBatchMode == CUBLASLT_MATRIX_LAYOUT_BATCH_MODE);
@@ -27,6 +29,7 @@ TEST(CudaDeclarations, DataTypes) {
   EXPECT_EQ(data_type(DType::f32), CUDA_R_32F);
   EXPECT_EQ(data_type(DType::f16), CUDA_R_16F);
   EXPECT_EQ(data_type(DType::bf16), CUDA_R_16BF);
+  EXPECT_EQ(data_type(DType::f8e4m3), CUDA_R_8F_E4M3);
 }
 
 }  // namespace smelt::cuda

@@ -1,6 +1,6 @@
-// Types of elements in memory of 16 bits, which PTX has instructions for: CUDA's text of pieces of
+// Types of elements in memory of 16 and 8 bits, which PTX has instructions for: CUDA's text of pieces of
 // codegen/printers/device/prelude/memory.cuh, which says what the functions do. Code without __CUDA_ARCH__ is
-// for tests, which compile kernels for the host.
+// for tests, which compile kernels for the host; that of f8e4m3 is also for GPUs before sm_89.
 // A line with ==== begins a piece.
 // Requires: the macro SM (the qualifiers of a device function).
 
@@ -44,6 +44,38 @@ SM void sm_put(f16& to, float x) {
   to.bits = (unsigned short)(y | (bits >> 16 & 0x8000u));
 #endif
 }
+// ==== f8e4m3
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+#define SM_HAS_F8
+#endif
+struct f8e4m3 { unsigned char bits; };
+SM float sm_get(f8e4m3 x) {
+#ifdef SM_HAS_F8
+  unsigned both;
+  float y;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(both) : "h"((unsigned short)x.bits));
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"((unsigned short)both));
+  return y;
+#else
+  const unsigned magnitude = x.bits & 0x7Fu, sign = (x.bits & 0x80u) << 24;
+  const float scaled = __uint_as_float(magnitude << 20) * 0x1p120f;
+  return __uint_as_float((magnitude == 0x7Fu ? 0x7FC00000u : __float_as_uint(scaled)) | sign);
+#endif
+}
+SM void sm_put(f8e4m3& to, float x) {
+#ifdef SM_HAS_F8
+  unsigned short both;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(both) : "f"(0.0f), "f"(x));
+  to.bits = (unsigned char)both;
+#else
+  const unsigned bits = __float_as_uint(x), magnitude = bits & 0x7FFFFFFFu;
+  unsigned y = (magnitude + (magnitude >> 20 & 1) + 0x7FFFFu - (120u << 23)) >> 20;
+  if (magnitude < 0x3C800000u) y = __float_as_uint(__uint_as_float(magnitude) + 0x1p14f) - 0x46800000u;
+  if (magnitude >= 0x43E00000u) y = 0x7Eu;
+  if (magnitude > 0x7F800000u) y = 0x7Fu;
+  to.bits = (unsigned char)(y | (bits >> 24 & 0x80u));
+#endif
+}
 // ==== bf16
 SM void sm_put_pair(bf16* to, float a, float b) {
 #ifdef __CUDA_ARCH__
@@ -60,6 +92,16 @@ SM void sm_put_pair(f16* to, float a, float b) {
   unsigned both;
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(b), "f"(a));
   to[0].bits = (unsigned short)both, to[1].bits = (unsigned short)(both >> 16);
+#else
+  sm_put(to[0], a), sm_put(to[1], b);
+#endif
+}
+// ==== f8e4m3
+SM void sm_put_pair(f8e4m3* to, float a, float b) {
+#ifdef SM_HAS_F8
+  unsigned short both;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(both) : "f"(b), "f"(a));
+  to[0].bits = (unsigned char)both, to[1].bits = (unsigned char)(both >> 8);
 #else
   sm_put(to[0], a), sm_put(to[1], b);
 #endif

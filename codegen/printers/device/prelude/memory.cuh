@@ -41,6 +41,7 @@ SM bool sm_get(flag x) { return x.bits != 0; }
 SM void sm_put(flag& to, bool x) { to.bits = x; }
 // ==== bf16
 // ==== f16
+// ==== f8e4m3
 // ==== sm_round
 
 // Returns x rounded to the element type T.
@@ -121,6 +122,7 @@ template <typename T, typename C>
 SM void sm_put_pair(T* to, C a, C b) { sm_put(to[0], a), sm_put(to[1], b); }
 // ==== bf16
 // ==== f16
+// ==== f8e4m3
 // ==== sm_store
 
 // Converts and stores the first n of V elements. `aligned`: the address `to` is a multiple of the size of
