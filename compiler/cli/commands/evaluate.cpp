@@ -92,7 +92,8 @@ void print_json(const EvaluationSums& found, bool numbers, double seconds) {
   fmt::print("{{\"loss\": {:.9g}, \"targets\": {:.0f}, \"seconds\": {:.3f}", found.loss(), found.targets,
              seconds);
   if (!numbers) fmt::print(", \"perplexity\": {:.9g}", std::exp(found.loss()));
-  if (const auto accuracy = found.accuracy()) fmt::print(", \"accuracy\": {:.9g}", *accuracy);
+  if (const auto accuracy = found.accuracy())
+    fmt::print(", \"accuracy\": {:.9g}, \"f1\": {:.9g}", *accuracy, *found.f1());
   fmt::print("}}\n");
 }
 
@@ -100,8 +101,8 @@ void print_text(const EvaluationSums& found, bool numbers, double seconds) {
   const double mean = found.loss();
   const std::string count = count_text(static_cast<int64_t>(found.targets));
   if (const auto accuracy = found.accuracy())
-    fmt::print("loss {:.6f} nats, accuracy {:.2f}% ({} of {}), in {}\n", mean, 100 * *accuracy, found.correct,
-               found.classified, seconds_text(seconds));
+    fmt::print("loss {:.6f} nats, accuracy {:.2f}% ({} of {}), F1 {:.4f}, in {}\n", mean, 100 * *accuracy,
+               found.correct(), found.classified(), *found.f1(), seconds_text(seconds));
   else if (numbers)
     fmt::print("loss {:.6f} a target, over {} targets in {}\n", mean, count, seconds_text(seconds));
   else

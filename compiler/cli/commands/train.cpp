@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 constexpr double kSecondsToDraw = 5;  // a block takes less than one; whatever takes longer stays text
 
 struct TrainCommand {
-  std::string model, run_directory, schedule = "cosine", pipeline_order = "1f1b", prompt = "\n", config;
+  std::string model, run_directory, pipeline_order = "1f1b", prompt = "\n", config;
   int64_t length = 0, sample_tokens = 200;
   double sample_temperature = 0.8;
   bool detect_anomaly = false, quiet = false;
@@ -227,7 +227,6 @@ class Run {
   TrainerOptions trainer_options() const {
     TrainerOptions trainer = options_.trainer;
     trainer.run_directory = options_.run_directory;
-    trainer.schedule = *parse_schedule(options_.schedule);
     trainer.pipeline_order = *parse_pipeline_order(options_.pipeline_order);
     if (options_.length > 0)
       trainer.length = options_.length;
@@ -417,9 +416,6 @@ void add_train(CLI::App& app) {
       ->add_option("--length", options->length,
                    "tokens a window of text or a packed row; default: the plan's maximum")
       ->check(CLI::PositiveNumber);
-  command->add_option("--schedule", options->schedule, "of the learning rate")
-      ->check(CLI::IsMember({"constant", "linear", "cosine", "inverse-sqrt"}))
-      ->capture_default_str();
   command->add_option("--sample-prompt", options->prompt,
                       "what samples begin with (models with a tokenizer, or of bytes)");
   command->add_option("--sample-tokens", options->sample_tokens, "tokens a sample")->capture_default_str();
@@ -436,6 +432,7 @@ void add_train(CLI::App& app) {
   options->weights.add_to(*command);
   options->weights.adapter.add_new(*command);
   command->callback([options, command] {
+    replace_length_of_run(*command);
     if (!options->config.empty()) read_config(*command, options->config);
     train_as_asked(*options, *command);
   });

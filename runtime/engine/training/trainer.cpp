@@ -82,13 +82,13 @@ Trainer::Trainer(Session& session, TrainerOptions options, DataSplit data)
   require_mesh(session_.plan(), session_.executor().ranks());
   options_.data_ranks = ranks_.data_ranks();
   options_.validate();
-  schedule_ = options_.rate();
   require_entries(session_.plan(), options_);
   make_pipeline();
   const bool writes = !options_.run_directory.empty() && ranks_.is_first();
   std::string looks = writes ? fingerprint() : std::string();
   if (options_.pack) pack_data();
   stream_ = make_stream(data_.train, batch_options());
+  set_steps();
   require_bounds(session_, options_, *stream_);
   if (options_.eval_every > 0)
     held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
@@ -97,6 +97,7 @@ Trainer::Trainer(Session& session, TrainerOptions options, DataSplit data)
   lock_ = shared_process_lock(options_.run_directory / "run.lock");
   options_.data = std::move(looks);
   checkpoints_.emplace(options_.run_directory / "checkpoints", options_.keep_checkpoints);
+  if (options_.keeps_best()) best_checkpoints_.emplace(options_.run_directory / "best", 1);
   require_fresh(*checkpoints_, options_);
 }
 
@@ -137,7 +138,7 @@ TrainingResult Trainer::run_steps() {
   tell([&](TrainerObserver& o) { o.started(first, options_.steps); });
   tell_packing();
   if (first == 0) record_evaluation(0);
-  while (result_.step < options_.steps && !result_.stopped_early) {
+  while (result_.step < options_.steps && !result_.stopped_early && !result_.without_improvement) {
     train(result_.step);
     after_step(result_.step);
   }
@@ -177,17 +178,35 @@ std::optional<CheckpointInfo> Trainer::restore_at_all_ranks() {
   return read_checkpoint(path, session_);
 }
 
-/// Restores the files of the run as they were at the step that it resumes from.
 void Trainer::begin() {
   history_ = {};
   tokens_ = 0;
-  if (!checkpoints_) return;
+  best_ = BestEvaluation(options_.metric.empty() ? "loss" : options_.metric);
+  if (checkpoints_) restore_files();
+  result_.without_improvement = ranks_.largest(ranks_.is_first() && is_without_improvement() ? 1 : 0) > 0;
+}
+
+void Trainer::restore_files() {
   history_ = truncate_metrics(options_.run_directory / "metrics.jsonl", result_.step);
   if (!history_.train.empty()) result_.loss = history_.train.back().second;
   tokens_ = history_.tokens;
   if (!history_.held_back.empty() && history_.held_back.back().first == result_.step)
     result_.held_back_loss = history_.held_back.back().second;
+  restore_best();
   write_file(options_.run_directory / "options.json", to_json(options_));
+}
+
+bool Trainer::is_without_improvement() const {
+  return options_.early_stopping > 0 && best_.without_improvement() >= options_.early_stopping;
+}
+
+void Trainer::restore_best() {
+  if (!best_checkpoints_) return;
+  best_checkpoints_->remove_after(result_.step);
+  for (const EvaluationRecord& record : history_.evaluations)
+    if (is_compared(record.step)) best_.add(record);
+  const auto left = best_checkpoints_->list();
+  if (!left.empty()) result_.best = left.back();
 }
 
 void Trainer::train(int64_t step) {
@@ -280,8 +299,8 @@ void Trainer::after_step(int64_t step) {
   const bool last = step == options_.steps;
   const bool asked = !last && should_stop && should_stop();
   result_.stopped_early = ranks_.largest(asked ? 1 : 0) > 0;
-  const bool ending = last || result_.stopped_early;
-  if (is_due(options_.eval_every, step) || ending) record_evaluation(step);
+  if (is_due(options_.eval_every, step) || last || result_.stopped_early) record_evaluation(step);
+  const bool ending = last || result_.stopped_early || result_.without_improvement;
   if (is_due(options_.sample_every, step) || (last && options_.sample_every > 0)) sample(step);
   if (is_due(options_.checkpoint_every, step) || ending) save(step);
 }
@@ -300,10 +319,22 @@ EvaluationSums Trainer::evaluate_at_all_ranks() {
   const EvaluationSums own = evaluate_batches(
       session_, *held_back_, share_of_evaluation(), [&] { ranks_.progress("an evaluation", result_.step); },
       run);
-  double sums[] = {own.loss_sum, own.targets, static_cast<double>(own.classified),
-                   static_cast<double>(own.correct)};
+  return added_up(own);
+}
+
+/// A stage of a pipeline without the loss has no classes, and needs their number for the sum.
+EvaluationSums Trainer::added_up(EvaluationSums own) const {
+  own.classes.resize(static_cast<size_t>(ranks_.largest(std::ssize(own.classes))));
+  std::vector<double> sums = {own.loss_sum, own.targets, own.of_tokens ? 1.0 : 0.0};
+  for (const ClassCounts& c : own.classes)
+    for (const int64_t count : {c.labelled, c.predicted, c.correct})
+      sums.push_back(static_cast<double>(count));
   ranks_.add_up(sums);
-  return {sums[0], sums[1], static_cast<int64_t>(sums[2]), static_cast<int64_t>(sums[3])};
+  EvaluationSums all{sums[0], sums[1], sums[2] > 0, {}};
+  for (size_t i = 3; i < sums.size(); i += 3)
+    all.classes.push_back({static_cast<int64_t>(sums[i]), static_cast<int64_t>(sums[i + 1]),
+                           static_cast<int64_t>(sums[i + 2])});
+  return all;
 }
 
 EvaluationRecord Trainer::evaluate(int64_t step) {
@@ -311,7 +342,7 @@ EvaluationRecord Trainer::evaluate(int64_t step) {
   const auto begin = Clock::now();
   const EvaluationSums found = evaluate_at_all_ranks();
   return {step, found.loss(), static_cast<int64_t>(found.targets), milliseconds_since(begin),
-          found.accuracy()};
+          found.metrics()};
 }
 
 void Trainer::record_evaluation(int64_t step) {
@@ -319,26 +350,54 @@ void Trainer::record_evaluation(int64_t step) {
   const EvaluationRecord record = at_place(fmt::format("evaluation stopped after step {}", step), last_good(),
                                            [&] { return evaluate(step); });
   result_.held_back_loss = record.loss;
-  result_.accuracy = record.accuracy;
+  result_.metrics = record.metrics;
   history_.held_back.emplace_back(step, record.loss);
   tell([&](TrainerObserver& o) { o.evaluated(record); });
+  if (is_compared(step)) compare_with_best(record);
+}
+
+bool Trainer::is_compared(int64_t step) const {
+  return options_.keeps_best() && (is_due(options_.eval_every, step) || step == options_.steps);
+}
+
+/// The first rank decides: another one may have been started without the evaluations of a resumed run.
+void Trainer::compare_with_best(const EvaluationRecord& record) {
+  const bool better = best_.add(record);
+  if (ranks_.largest(ranks_.is_first() && better ? 1 : 0) > 0)
+    result_.best = save_in("best", best_checkpoints_, record.step);
+  result_.without_improvement = ranks_.largest(ranks_.is_first() && is_without_improvement() ? 1 : 0) > 0;
+  if (result_.without_improvement) report_no_improvement(record.step);
+}
+
+void Trainer::report_no_improvement(int64_t step) const {
+  const int64_t count = best_.without_improvement();
+  tell([&](TrainerObserver& o) {
+    o.message(fmt::format("step {}: no better {} in {} evaluations; the best is {:.4f} at step {}", step,
+                          best_.metric(), count, best_.value(), best_.step()));
+  });
 }
 
 void Trainer::save(int64_t step) {
   if (options_.run_directory.empty()) return;
+  result_.checkpoint = save_in("checkpoints", checkpoints_, step);
+  if (!checkpoints_) return;
+  tell([&](TrainerObserver& o) { o.saved(step, result_.checkpoint); });
+  draw_curve();
+}
+
+std::filesystem::path Trainer::save_in(const char* folder, std::optional<CheckpointDirectory>& directory,
+                                       int64_t step) {
+  if (options_.run_directory.empty()) return {};
   ranks_.progress("a checkpoint", step);
   require_same_states(session_, ranks_, step);
   share_choices();
-  result_.checkpoint = checkpoint_path(options_.run_directory / "checkpoints", step);
+  const std::filesystem::path path = checkpoint_path(options_.run_directory / folder, step);
   constexpr size_t kChecksumDigits = 16;
-  const auto parts =
-      ranks_.texts_of_all(write_checkpoint_part(result_.checkpoint, session_, step), kChecksumDigits);
+  const auto parts = ranks_.texts_of_all(write_checkpoint_part(path, session_, step), kChecksumDigits);
   const std::string layout = checkpoint_layout(session_.plan());
   const auto layouts = ranks_.texts_of_all(layout, static_cast<size_t>(ranks_.largest(std::ssize(layout))));
-  if (!checkpoints_) return;
-  checkpoints_->save(session_, {step, to_json(options_), {}, {}, layouts}, parts);
-  tell([&](TrainerObserver& o) { o.saved(step, result_.checkpoint); });
-  draw_curve();
+  if (directory) directory->save(session_, {step, to_json(options_), {}, {}, layouts}, parts);
+  return path;
 }
 
 /// A run that resumes from a checkpoint has its choices at all ranks. This run uses the same ones from here

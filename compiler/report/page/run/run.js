@@ -20,6 +20,11 @@ function xOf(record) {
   return near ? near[run.across] : record.step;
 }
 
+/// The names of the metrics of the evaluations other than the loss.
+const ownFields = ["event", "step", "loss", "targets", "milliseconds", "tokens", "hours"];
+const metricsOf = evaluations => [...new Set(evaluations.flatMap(Object.keys))].filter(name => !ownFields.includes(name));
+const metricText = (name, value) => value === undefined ? "" : name.endsWith("accuracy") ? percentText(value) : value.toFixed(4);
+
 const lineOf = (name, records, key, index, more = {}) => ({ name, colour: lineColours[index], points: pointsOf(records, key), ...more });
 const charted = (lines, write, options = {}) => chart(lines, write, { across: acrossTexts[run.across], ...options });
 
@@ -61,9 +66,9 @@ function drawLoss() {
   const lines = [{ points: train, colour: lineColours[0], faint: true },
     { name: "training", points: train.length > 2 ? smoothed(train, run.smoothing) : train, colour: lineColours[0] },
     { name: "held back", points: held, colour: lineColours[1], dots: true }];
-  const accuracy = lineOf("accuracy", run.data.evaluations, "accuracy", 2, { dots: true });
-  content("loss", charted(lines, lossText, { isLog: run.isLog }), note("Nats per target. Faint: each step, or means of neighbours in a long run."),
-    accuracy.points.length > 0 ? charted([accuracy], percentText) : null);
+  const metrics = metricsOf(run.data.evaluations).map(name =>
+    charted([lineOf(name, run.data.evaluations, name, 2, { dots: true })], value => metricText(name, value)));
+  content("loss", charted(lines, lossText, { isLog: run.isLog }), note("Nats per target. Faint: each step, or means of neighbours in a long run."), ...metrics);
 }
 
 function drawSeries() {
@@ -83,8 +88,9 @@ function drawTables() {
   const { samples, evaluations, checkpoints, messages, options } = run.data;
   content("samples", ...(samples.length > 0 ? [...samples].reverse().map(sample =>
     element("div", {}, element("h3", {}, `Step ${sample.step}`), element("pre", { class: "prose" }, sample.text))) : [note("No samples: --sample-every N writes them.")]));
-  content("events", table(["Step", "Held-back loss", "Targets", "Time", "Accuracy"], evaluations.map(e =>
-    [e.step, lossText(e.loss), e.targets, secondsText(e.milliseconds / 1e3), e.accuracy === undefined ? "" : percentText(e.accuracy)])),
+  const metrics = metricsOf(evaluations);
+  content("events", table(["Step", "Held-back loss", "Targets", "Time", ...metrics], evaluations.map(e =>
+    [e.step, lossText(e.loss), e.targets, secondsText(e.milliseconds / 1e3), ...metrics.map(name => metricText(name, e[name]))])),
     checkpoints.length > 0 ? note(`Checkpoints: ${checkpoints.map(c => `step ${c.step}`).join(", ")}.`) : null, ...messages.map(note));
   content("options", options.length > 0 ? table(["Option", "Value"], options) : note("The run has no train.json."));
 }
