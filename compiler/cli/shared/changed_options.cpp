@@ -22,6 +22,7 @@ constexpr std::array kCompared = {
 constexpr std::array kHarmless = {"run_dir",       "resume",
                                   "keep",          "checkpoint_every",
                                   "eval_every",    "eval_batches",
+                                  "on_spike",      "spike_factor",
                                   "metric",        "early_stopping",
                                   "sample_every",  "sample_prompt",
                                   "sample_tokens", "sample_temperature",

@@ -35,6 +35,18 @@ void add_schedule(CLI::App& command, TrainerOptions& t) {
                  "of warmup-stable-decay: last steps in which the rate falls, or their share");
 }
 
+void add_spikes(CLI::App& command, TrainerOptions& t) {
+  command
+      .add_option_function<std::string>(
+          "--on-spike", [&t](const std::string& text) { t.on_spike = *parse_spike_action(text); },
+          "at a loss or gradient norm far above its running mean: ignore it, or stop the run")
+      ->check(CLI::IsMember({"ignore", "stop"}))
+      ->default_str(std::string(name(t.on_spike)));
+  command
+      .add_option("--spike-factor", t.spike_factor, "times the running mean above which a value is a spike")
+      ->capture_default_str();
+}
+
 /// Sets an option of the command line to its value for none.
 void reset(CLI::App& command, const char* name, const char* value) {
   CLI::Option* option = command.get_option(name);
@@ -73,6 +85,7 @@ void add_trainer_options(CLI::App& command, TrainerOptions& t, std::string& pipe
       "perplexity where the model has them");
   count("--early-stopping", t.early_stopping,
         "evaluations without a better metric that end the run; 0: never");
+  add_spikes(command, t);
   count("--sample-every", t.sample_every, "steps between samples; 0: never");
   count("--checkpoint-every", t.checkpoint_every, "steps between checkpoints; 0: only at the end");
   count("--keep", t.keep_checkpoints, "newest checkpoints that stay; 0: all");

@@ -30,6 +30,9 @@ std::optional<int64_t> integer(const Json& event, const char* name) {
 
 void add_step(LossHistory& history, const Json& event) {
   history.train.emplace_back(integer(event, "step").value_or(0), event["loss"].get<double>());
+  const auto norm = event.find("gradient_norm");
+  history.gradient_norms.push_back(
+      norm != event.end() && norm->is_number() ? std::optional(norm->get<double>()) : std::nullopt);
   history.tokens = integer(event, "tokens").value_or(history.tokens);
 }
 

@@ -79,8 +79,9 @@ class TrainerObserver {
 /// Loss by step, for the loss curve.
 struct LossHistory {
   std::vector<std::pair<int64_t, double>> train, held_back;
-  std::vector<EvaluationRecord> evaluations;  // with all metrics
-  int64_t tokens = 0;                         // in all steps
+  std::vector<std::optional<double>> gradient_norms;  // of the same steps as `train`
+  std::vector<EvaluationRecord> evaluations;          // with all metrics
+  int64_t tokens = 0;                                 // in all steps
 };
 
 /// Writes steps, evaluations, samples, checkpoints and messages, each as one line of JSON such as {"event":

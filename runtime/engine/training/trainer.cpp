@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "runtime/base/error.h"
+#include "runtime/engine/training/event_file.h"
 #include "runtime/engine/training/loss_curve.h"
 #include "runtime/engine/training/same_states.h"
 #include "runtime/engine/training/trainer_plan.h"
@@ -123,18 +124,21 @@ TrainingResult Trainer::run_steps() {
   begin();
   std::ofstream metrics;
   std::optional<JsonLines> lines;
+  std::optional<EventFileObserver> events;
+  const size_t callers = observers_.size();
   if (checkpoints_) {
     metrics.open(options_.run_directory / "metrics.jsonl", std::ios::app);
     observers_.push_back(&lines.emplace(metrics));
+    observers_.push_back(&events.emplace(options_.run_directory / "events"));
   }
   struct Closing {
     Trainer& trainer;
-    bool owns_last;
+    size_t callers;
     ~Closing() {
       trainer.tell([&](TrainerObserver& o) { o.finished(trainer.result_.step); });
-      if (owns_last) trainer.observers_.pop_back();
+      trainer.observers_.resize(callers);
     }
-  } closing{*this, lines.has_value()};
+  } closing{*this, callers};
   tell([&](TrainerObserver& o) { o.started(first, options_.steps); });
   tell_packing();
   if (first == 0) record_evaluation(0);
@@ -181,6 +185,7 @@ std::optional<CheckpointInfo> Trainer::restore_at_all_ranks() {
 void Trainer::begin() {
   history_ = {};
   tokens_ = 0;
+  spikes_ = SpikeDetector(options_.spike_factor);
   best_ = BestEvaluation(options_.metric.empty() ? "loss" : options_.metric);
   if (checkpoints_) restore_files();
   result_.without_improvement = ranks_.largest(ranks_.is_first() && is_without_improvement() ? 1 : 0) > 0;
@@ -192,6 +197,8 @@ void Trainer::restore_files() {
   tokens_ = history_.tokens;
   if (!history_.held_back.empty() && history_.held_back.back().first == result_.step)
     result_.held_back_loss = history_.held_back.back().second;
+  for (size_t i = 0; i < history_.train.size(); ++i)
+    spikes_.add(history_.train[i].second, history_.gradient_norms[i]);
   restore_best();
   write_file(options_.run_directory / "options.json", to_json(options_));
 }
@@ -218,6 +225,7 @@ void Trainer::train(int64_t step) {
   result_.step = step + 1;
   result_.loss = done.loss;
   check_finite(step + 1, done);
+  check_spike(step + 1, done);
   // Ranks that share a model read the same tokens, and each does a part of the work.
   double work[] = {ranks_.counts() ? static_cast<double>(update_tokens_) : 0.0, flops_};
   ranks_.add_up_of_all(work);
@@ -236,6 +244,7 @@ void Trainer::train(int64_t step) {
                           .loss_scale = done.loss_scale,
                           .skipped_steps = done.skipped_steps};
   history_.train.emplace_back(record.step, record.loss);
+  history_.gradient_norms.push_back(done.gradient_norm);
   tell([&](TrainerObserver& o) { o.stepped(record); });
 }
 
@@ -273,10 +282,21 @@ void Trainer::check_finite(int64_t step, const Update& done) {
                             *done.loss_scale));
     });
   if (!loss_bad && std::isfinite(done.gradient_norm.value_or(0))) return;
+  stop_at(step, fmt::format("the {} is {}", loss_bad ? "loss" : "gradient norm",
+                            loss_bad ? done.loss : *done.gradient_norm));
+}
+
+/// An update that the plan has skipped is no spike. The first rank decides, because only it has the means of
+/// a resumed run; the other ranks end by its failure.
+void Trainer::check_spike(int64_t step, const Update& done) {
+  if (options_.on_spike == SpikeAction::ignore || done.skipped() || !ranks_.is_first()) return;
+  const std::string spike = spikes_.add(done.loss, done.gradient_norm);
+  if (!spike.empty()) stop_at(step, spike);
+}
+
+void Trainer::stop_at(int64_t step, const std::string& problem) const {
   draw_curve();
-  std::string message =
-      fmt::format("training stopped at step {}: the {} is {}", step, loss_bad ? "loss" : "gradient norm",
-                  loss_bad ? done.loss : *done.gradient_norm);
+  std::string message = fmt::format("training stopped at step {}: {}", step, problem);
   message += last_good() + "; try a lower learning rate or more warm-up";
   if (explain_anomaly) message += "; " + explain_anomaly(batch_.inputs());
   throw Error(message, Status::numeric);

@@ -30,6 +30,7 @@
 #include "runtime/engine/training/learning_rate.h"
 #include "runtime/engine/training/metrics.h"
 #include "runtime/engine/training/pipeline_worker.h"
+#include "runtime/engine/training/spikes.h"
 #include "runtime/engine/training/step_count.h"
 #include "runtime/engine/training/training_ranks.h"
 #include "runtime/session/session.h"
@@ -73,6 +74,8 @@ struct TrainerOptions {
   std::string metric = {};
   /// Successive evaluations without a better value of the metric that end the run; 0: the run is not ended.
   int64_t early_stopping = 0;
+  SpikeAction on_spike = SpikeAction::ignore;
+  double spike_factor = 3;         // of SpikeDetector
   int64_t sample_every = 0;        // steps between sample texts, with one more after the last step; 0: never
   int64_t checkpoint_every = 0;    // steps between checkpoints, with one more at the end; 0: only at the end
   int64_t keep_checkpoints = 3;    // number of newest checkpoints that are kept; 0: all
@@ -107,7 +110,7 @@ struct TrainingResult {
   bool without_improvement = false;      // TrainerOptions::early_stopping ended the run
 };
 
-/// The training loop. The run directory holds options.json (the options), metrics.jsonl, loss.svg,
+/// The training loop. The run directory holds options.json (the options), metrics.jsonl, events/, loss.svg,
 /// checkpoints/step-N.safetensors, best/step-N.safetensors and run.lock. The trainer keeps run.lock locked
 /// while it exists, so two processes never write to one directory.
 class Trainer {
@@ -188,6 +191,9 @@ class Trainer {
   /// Returns the sums over all ranks.
   EvaluationSums added_up(EvaluationSums own) const;
   void check_finite(int64_t step, const Update& done);
+  void check_spike(int64_t step, const Update& done);
+  /// Throws Error (numeric) with the problem of a step, the last good checkpoint, and advice.
+  [[noreturn]] void stop_at(int64_t step, const std::string& problem) const;
   void after_step(int64_t step);
   void record_evaluation(int64_t step);
   /// Returns whether the evaluation of the step is compared with the best one. The one of a run that is
@@ -224,6 +230,7 @@ class Trainer {
   std::shared_ptr<const ProcessLock> lock_;  // of the run directory, held as long as the trainer exists
   std::optional<CheckpointDirectory> checkpoints_, best_checkpoints_;
   BestEvaluation best_;
+  SpikeDetector spikes_;
   std::vector<TrainerObserver*> observers_;
   Batch batch_;
   std::optional<PipelineWorker> pipeline_;

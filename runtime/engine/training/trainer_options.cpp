@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -44,6 +45,8 @@ constexpr auto kFields = std::tuple{
     std::pair{"eval_batches", &TrainerOptions::eval_batches},
     std::pair{"metric", &TrainerOptions::metric},
     std::pair{"early_stopping", &TrainerOptions::early_stopping},
+    std::pair{"on_spike", &TrainerOptions::on_spike},
+    std::pair{"spike_factor", &TrainerOptions::spike_factor},
     std::pair{"sample_every", &TrainerOptions::sample_every},
     std::pair{"checkpoint_every", &TrainerOptions::checkpoint_every},
     std::pair{"keep_checkpoints", &TrainerOptions::keep_checkpoints},
@@ -60,6 +63,7 @@ void for_each_field(Visit visit) {
 OrderedJson to_value(const std::filesystem::path& path) { return path.string(); }
 OrderedJson to_value(ScheduleKind kind) { return name(kind); }
 OrderedJson to_value(PipelineOrder order) { return name(order); }
+OrderedJson to_value(SpikeAction action) { return name(action); }
 OrderedJson to_value(const StepCount& count) {
   return count.share > 0 ? OrderedJson(to_text(count)) : OrderedJson(count.steps);
 }
@@ -105,6 +109,12 @@ const char* read_value(const OrderedJson& json, ScheduleKind& value) {
   static const std::string expected = "one of " + schedule_names();
   if (!kind) return expected.c_str();
   value = *kind;
+  return nullptr;
+}
+const char* read_value(const OrderedJson& json, SpikeAction& value) {
+  const auto action = json.is_string() ? parse_spike_action(json.get<std::string>()) : std::nullopt;
+  if (!action) return "ignore or stop";
+  value = *action;
   return nullptr;
 }
 const char* read_value(const OrderedJson& json, StepCount& value) {
@@ -192,6 +202,8 @@ void TrainerOptions::validate() const {
   if (resume && run_directory.empty()) problems.push_back("resume needs a run directory");
   if (!(epochs >= 0 && epochs <= kMostEpochs))
     problems.push_back(fmt::format("epochs is {}, expected 0 to {}", epochs, kMostEpochs));
+  if (!(spike_factor > 1 && std::isfinite(spike_factor)))
+    problems.push_back(fmt::format("spike_factor is {}, expected a number above 1", spike_factor));
   if (keeps_best() && eval_every == 0)
     problems.push_back("early_stopping and metric compare evaluations: expected eval_every above 0");
   try {

@@ -99,16 +99,38 @@ function drawRun() { drawRunHead(), drawLoss(), drawSeries(), drawTables(); }
 
 function listen(id, event, change) {
   const control = document.getElementById(id);
-  control.addEventListener(event, () => { change(control); drawRun(); });
+  control.addEventListener(event, () => { change(control); if (run.data) drawRun(); });
+}
+
+function showRun({ data, lines }) {
+  run.data = unpacked(data, lines);
+  drawRun();
+}
+
+const secondsBetweenUpdates = 1;
+
+/// A page of `smelt watch` shows what the run has written until now. It is drawn again only if that has changed.
+async function updateRun(before) {
+  let text = before;
+  try {
+    const reply = await fetch("run.json");
+    text = await reply.text();
+    if (text !== before) reply.ok ? showRun(JSON.parse(text)) : content("head", note(JSON.parse(text).error.message));
+    document.body.classList.remove("lost");
+  } catch (error) {
+    document.body.classList.add("lost");
+    content("head", note(`The server does not answer: ${error.message}`));
+    text = "";
+  }
+  setTimeout(updateRun, secondsBetweenUpdates * 1e3, text);
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  const { data, lines } = JSON.parse(document.getElementById("data").textContent);
-  run.data = unpacked(data, lines);
+  const data = document.getElementById("data");
   listen("across", "change", control => { run.across = control.value; });
   listen("smoothing", "input", control => { run.smoothing = Number(control.value); });
   listen("logarithmic", "change", control => { run.isLog = control.checked; });
-  drawRun();
+  if (data.dataset.live) updateRun(""); else showRun(JSON.parse(data.textContent));
   for (const section of document.querySelectorAll("main > section"))
     document.getElementById("contents").append(element("a", { href: `#${section.id}` }, section.querySelector("h2").textContent));
 });
