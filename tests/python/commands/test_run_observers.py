@@ -45,9 +45,7 @@ def test_tensorboard_reads_the_events_of_a_resumed_run(tmp_path):
 @pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed")
 def test_the_page_of_a_run_follows_it(tmp_path):
     (tmp_path / "run").mkdir()
-    server = subprocess.Popen(
-        [SMELT, "watch", "run", "--port", "0"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
-    )
+    server = subprocess.Popen([SMELT, "watch", "run", "--port", "0"], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     try:
         url = server.stdout.readline().split()[0]
         with Browser(url, tmp_path / "profile") as page:
