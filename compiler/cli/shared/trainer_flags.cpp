@@ -39,8 +39,10 @@ void add_spikes(CLI::App& command, TrainerOptions& t) {
   command
       .add_option_function<std::string>(
           "--on-spike", [&t](const std::string& text) { t.on_spike = *parse_spike_action(text); },
-          "at a loss or gradient norm far above its running mean: ignore it, or stop the run")
-      ->check(CLI::IsMember({"ignore", "stop"}))
+          "at a loss or gradient norm far above its running mean: ignore it, stop the run, or (at a norm) "
+          "skip "
+          "the update")
+      ->check(CLI::IsMember({"ignore", "stop", "skip"}))
       ->default_str(std::string(name(t.on_spike)));
   command
       .add_option("--spike-factor", t.spike_factor, "times the running mean above which a value is a spike")

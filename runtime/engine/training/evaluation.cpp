@@ -70,6 +70,7 @@ int64_t sum_of(const std::vector<ClassCounts>& classes, Member member) {
 void add(const EvaluationSums& batch, EvaluationSums& result) {
   result.loss_sum += batch.loss_sum, result.targets += batch.targets;
   result.of_tokens |= batch.of_tokens;
+  result.tokens.targets += batch.tokens.targets, result.tokens.correct += batch.tokens.correct;
   for (size_t i = 0; i < batch.classes.size(); ++i) {
     result.classes[i].labelled += batch.classes[i].labelled;
     result.classes[i].predicted += batch.classes[i].predicted;
@@ -115,11 +116,17 @@ std::optional<double> EvaluationSums::f1() const {
 
 Metrics EvaluationSums::metrics() const {
   if (const auto share = accuracy()) return {{"accuracy", *share}, {"f1", *f1()}};
-  return of_tokens ? Metrics{{"perplexity", std::exp(loss())}} : Metrics{};
+  Metrics metrics;
+  if (of_tokens) metrics.push_back({"perplexity", std::exp(loss())});
+  if (tokens.targets > 0)
+    metrics.push_back(
+        {"token_accuracy", static_cast<double>(tokens.correct) / static_cast<double>(tokens.targets)});
+  return metrics;
 }
 
 EvaluationSums evaluate_batches(Session& session, BatchList& batches, const BatchShare& share,
-                                const std::function<void()>& before_batch, const RunEvaluation& run) {
+                                const std::function<void()>& before_batch, const RunEvaluation& run,
+                                std::optional<TokenTargets> tokens) {
   Batch batch;
   const PlanEntry* classes = classifier(session);
   EvaluationSums result = empty_sums(session, classes);
@@ -129,7 +136,8 @@ EvaluationSums evaluate_batches(Session& session, BatchList& batches, const Batc
     if (!counts && !share.together) break;
     if (before_batch) before_batch();
     batches.fill(counts ? own : begin, batch);
-    const EvaluationSums sums = evaluate_batch(session, batch, classes, run);
+    EvaluationSums sums = evaluate_batch(session, batch, classes, run);
+    if (tokens) sums.tokens = count_tokens(session, batch, *tokens);
     if (!counts) break;
     add(sums, result);
   }

@@ -9,6 +9,7 @@
 
 #include "runtime/engine/data/batches.h"
 #include "runtime/engine/training/metrics.h"
+#include "runtime/engine/training/token_accuracy.h"
 #include "runtime/session/session.h"
 
 namespace smelt {
@@ -23,6 +24,7 @@ struct EvaluationSums {
   double loss_sum = 0, targets = 0;  // sum in nats; number of targets whose loss is in the sum
   bool of_tokens = false;            // each target is the id of a token
   std::vector<ClassCounts> classes;  // empty if the model does not classify
+  TokenCounts tokens;                // empty if they were not asked for
 
   double loss() const { return loss_sum / targets; }  // nats per target
   int64_t classified() const;                         // records
@@ -34,7 +36,7 @@ struct EvaluationSums {
   /// no record was classified.
   std::optional<double> f1() const;
   /// Returns "accuracy" and "f1" of a classifier, or "perplexity", exp(loss()), of a model that predicts
-  /// tokens.
+  /// tokens, with "token_accuracy" if tokens were counted.
   Metrics metrics() const;
 };
 
@@ -52,10 +54,10 @@ using RunEvaluation = std::function<std::vector<HostTensor>(const Batch& batch)>
 
 /// Evaluates the batches of `share`, and returns the sums over them. Each batch is run by `run`, or by the
 /// entry `evaluate` if `run` is empty. Classes are counted if the plan has an entry `logits` with an output
-/// [records, classes], and the batch has one i32 label per record. `before_batch`, if not empty, is called
-/// before each batch.
+/// [records, classes], and the batch has one i32 label per record. Tokens are counted if `tokens` has a
+/// value; see count_tokens. `before_batch`, if not empty, is called before each batch.
 EvaluationSums evaluate_batches(Session& session, BatchList& batches, const BatchShare& share = {},
-                                const std::function<void()>& before_batch = {},
-                                const RunEvaluation& run = {});
+                                const std::function<void()>& before_batch = {}, const RunEvaluation& run = {},
+                                std::optional<TokenTargets> tokens = {});
 
 }  // namespace smelt

@@ -1,17 +1,41 @@
 #include "runtime/engine/training/spikes.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <sstream>
 
 #include "runtime/base/error.h"
 
 namespace smelt {
 
-std::string_view name(SpikeAction action) { return action == SpikeAction::stop ? "stop" : "ignore"; }
+namespace {
+
+constexpr std::array<std::string_view, 3> kNames = {"ignore", "stop", "skip"};  // by the value of SpikeAction
+
+}  // namespace
+
+std::string_view name(SpikeAction action) { return kNames[static_cast<size_t>(action)]; }
 
 std::optional<SpikeAction> parse_spike_action(std::string_view text) {
-  for (const SpikeAction action : {SpikeAction::ignore, SpikeAction::stop})
+  for (const SpikeAction action : {SpikeAction::ignore, SpikeAction::stop, SpikeAction::skip})
     if (text == name(action)) return action;
   return std::nullopt;
+}
+
+float SpikeDetector::largest_norm() const {
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  if (updates_ < kLeastUpdates || norm_.weight == 0) return kLargest;
+  return static_cast<float>(std::min<double>(kLargest, factor_ * norm_.value()));
+}
+
+std::string SpikeDetector::state() const {
+  return fmt::format("{} {} {} {} {}", loss_.sum, loss_.weight, norm_.sum, norm_.weight, updates_);
+}
+
+void SpikeDetector::restore(const std::string& state) {
+  std::istringstream(state) >> loss_.sum >> loss_.weight >> norm_.sum >> norm_.weight >> updates_;
 }
 
 void SpikeDetector::Mean::add(double value) {

@@ -8,8 +8,9 @@
 
 namespace smelt {
 
-/// What happens at a spike: nothing, or the run ends with an Error.
-enum class SpikeAction : uint8_t { ignore, stop };
+/// Reaction to a spike: nothing; the run ends with an Error; or, if the gradient norm is the spike, the
+/// update is skipped, so that all states stay as they were before.
+enum class SpikeAction : uint8_t { ignore, stop, skip };
 std::string_view name(SpikeAction action);
 std::optional<SpikeAction> parse_spike_action(std::string_view name);
 
@@ -23,6 +24,13 @@ class SpikeDetector {
   /// the first kLeastUpdates updates only values that are not finite are spikes. Spikes are not part of the
   /// means.
   std::string add(double loss, std::optional<double> gradient_norm);
+
+  /// Returns the largest gradient norm that is no spike.
+  float largest_norm() const;
+
+  /// Returns the means as text, for restore() of a detector at another rank.
+  std::string state() const;
+  void restore(const std::string& state);
 
   static constexpr int64_t kLeastUpdates = 20;
 

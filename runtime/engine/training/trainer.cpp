@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -32,6 +33,8 @@ int64_t peak_bytes() {
   return int64_t{usage.ru_maxrss} * 1024;
 }
 
+constexpr const char* kLargestNorm = "largest_gradient_norm";  // of an update that the plan makes
+constexpr int64_t kMostSkipped = 20;
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 /// Returns the value of a scalar output; nothing if the entry has none of that name.
@@ -91,6 +94,12 @@ Trainer::Trainer(Session& session, TrainerOptions options, DataSplit data)
   stream_ = make_stream(data_.train, batch_options());
   set_steps();
   require_bounds(session_, options_, *stream_);
+  if (options_.on_spike == SpikeAction::skip && !session_.plan().find_state(kLargestNorm))
+    fail(
+        "on_spike is skip, but the plan cannot skip updates: it has no state '{}'; train the description of "
+        "the "
+        "model with --on-spike skip",
+        kLargestNorm);
   if (options_.eval_every > 0)
     held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
   if (!writes) return;
@@ -188,6 +197,8 @@ void Trainer::begin() {
   spikes_ = SpikeDetector(options_.spike_factor);
   best_ = BestEvaluation(options_.metric.empty() ? "loss" : options_.metric);
   if (checkpoints_) restore_files();
+  if (options_.on_spike == SpikeAction::skip) spikes_.restore(ranks_.of_first(spikes_.state()));
+  skipped_in_succession_ = 0;
   result_.without_improvement = ranks_.largest(ranks_.is_first() && is_without_improvement() ? 1 : 0) > 0;
 }
 
@@ -198,9 +209,14 @@ void Trainer::restore_files() {
   if (!history_.held_back.empty() && history_.held_back.back().first == result_.step)
     result_.held_back_loss = history_.held_back.back().second;
   for (size_t i = 0; i < history_.train.size(); ++i)
-    spikes_.add(history_.train[i].second, history_.gradient_norms[i]);
+    if (is_no_spike(history_.gradient_norms[i]))
+      spikes_.add(history_.train[i].second, history_.gradient_norms[i]);
   restore_best();
   write_file(options_.run_directory / "options.json", to_json(options_));
+}
+
+bool Trainer::is_no_spike(std::optional<double> norm) const {
+  return options_.on_spike != SpikeAction::skip || (norm && *norm <= spikes_.largest_norm());
 }
 
 bool Trainer::is_without_improvement() const {
@@ -220,12 +236,15 @@ void Trainer::train(int64_t step) {
   const auto begin = Clock::now();
   const double rate = schedule_.at(step);
   session_.scalar("learning_rate") = static_cast<float>(rate);
+  limit_norm();
   const Update done = at_place(fmt::format("training stopped at step {}", step + 1), last_good(),
                                [&] { return update(step); });
   result_.step = step + 1;
   result_.loss = done.loss;
-  check_finite(step + 1, done);
-  check_spike(step + 1, done);
+  if (!skips_spike(step + 1, done)) {
+    check_finite(step + 1, done);
+    check_spike(step + 1, done);
+  }
   // Ranks that share a model read the same tokens, and each does a part of the work.
   double work[] = {ranks_.counts() ? static_cast<double>(update_tokens_) : 0.0, flops_};
   ranks_.add_up_of_all(work);
@@ -286,10 +305,33 @@ void Trainer::check_finite(int64_t step, const Update& done) {
                             loss_bad ? done.loss : *done.gradient_norm));
 }
 
+void Trainer::limit_norm() {
+  if (options_.on_spike == SpikeAction::skip) session_.scalar(kLargestNorm) = spikes_.largest_norm();
+}
+
+bool Trainer::skips_spike(int64_t step, const Update& done) {
+  if (options_.on_spike != SpikeAction::skip) return false;
+  const double norm = done.gradient_norm.value_or(kNotANumber), largest = spikes_.largest_norm();
+  if (norm <= largest) {
+    spikes_.add(done.loss, norm);
+    skipped_in_succession_ = 0;
+    return false;
+  }
+  if (++skipped_in_succession_ == kMostSkipped)
+    stop_at(step, fmt::format("{} successive updates were skipped; the gradient norm is {:.4g}, and at most "
+                              "{:.4g} is no spike",
+                              kMostSkipped, norm, largest));
+  tell([&](TrainerObserver& o) {
+    o.message(fmt::format("step {} is skipped: the gradient norm is {:.4g}, and at most {:.4g} is no spike",
+                          step, norm, largest));
+  });
+  return true;
+}
+
 /// An update that the plan has skipped is no spike. The first rank decides, because only it has the means of
 /// a resumed run; the other ranks end by its failure.
 void Trainer::check_spike(int64_t step, const Update& done) {
-  if (options_.on_spike == SpikeAction::ignore || done.skipped() || !ranks_.is_first()) return;
+  if (options_.on_spike != SpikeAction::stop || done.skipped() || !ranks_.is_first()) return;
   const std::string spike = spikes_.add(done.loss, done.gradient_norm);
   if (!spike.empty()) stop_at(step, spike);
 }
@@ -338,20 +380,25 @@ EvaluationSums Trainer::evaluate_at_all_ranks() {
   if (pipeline_) run = [&](const Batch& batch) { return pipeline_->evaluate(batch); };
   const EvaluationSums own = evaluate_batches(
       session_, *held_back_, share_of_evaluation(), [&] { ranks_.progress("an evaluation", result_.step); },
-      run);
+      run, token_targets);
   return added_up(own);
 }
 
 /// A stage of a pipeline without the loss has no classes, and needs their number for the sum.
 EvaluationSums Trainer::added_up(EvaluationSums own) const {
   own.classes.resize(static_cast<size_t>(ranks_.largest(std::ssize(own.classes))));
-  std::vector<double> sums = {own.loss_sum, own.targets, own.of_tokens ? 1.0 : 0.0};
+  std::vector<double> sums = {own.loss_sum, own.targets, own.of_tokens ? 1.0 : 0.0,
+                              static_cast<double>(own.tokens.targets),
+                              static_cast<double>(own.tokens.correct)};
+  const size_t first = sums.size();
   for (const ClassCounts& c : own.classes)
     for (const int64_t count : {c.labelled, c.predicted, c.correct})
       sums.push_back(static_cast<double>(count));
   ranks_.add_up(sums);
-  EvaluationSums all{sums[0], sums[1], sums[2] > 0, {}};
-  for (size_t i = 3; i < sums.size(); i += 3)
+  EvaluationSums all;
+  all.loss_sum = sums[0], all.targets = sums[1], all.of_tokens = sums[2] > 0;
+  all.tokens = {static_cast<int64_t>(sums[3]), static_cast<int64_t>(sums[4])};
+  for (size_t i = first; i < sums.size(); i += 3)
     all.classes.push_back({static_cast<int64_t>(sums[i]), static_cast<int64_t>(sums[i + 1]),
                            static_cast<int64_t>(sums[i + 2])});
   return all;
@@ -361,8 +408,10 @@ EvaluationRecord Trainer::evaluate(int64_t step) {
   if (!held_back_) held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
   const auto begin = Clock::now();
   const EvaluationSums found = evaluate_at_all_ranks();
+  Metrics metrics = found.metrics();
+  if (more_metrics) std::ranges::copy(more_metrics(), std::back_inserter(metrics));
   return {step, found.loss(), static_cast<int64_t>(found.targets), milliseconds_since(begin),
-          found.metrics()};
+          std::move(metrics)};
 }
 
 void Trainer::record_evaluation(int64_t step) {

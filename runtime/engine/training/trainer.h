@@ -125,6 +125,11 @@ class Trainer {
   void add_observer(TrainerObserver& observer) { observers_.push_back(&observer); }
   /// Returns a sample text for the observers. Called every sample_every steps; null: no samples.
   std::function<std::string(int64_t step)> sampler;
+  /// The labels that the logits are about, for the metric token_accuracy; nothing: it is not computed.
+  /// Requires: require_token_logits() does not throw for the session.
+  std::optional<TokenTargets> token_targets;
+  /// Returns further metrics of the model, which are added to each evaluation. May be null.
+  std::function<Metrics()> more_metrics;
   /// Called after each step but the last. If it returns true at any rank, the run ends with a checkpoint, for
   /// example after an interrupt key or at a time limit. May be null.
   std::function<bool()> should_stop;
@@ -172,6 +177,8 @@ class Trainer {
   void begin();
   /// Restores the metrics and the best evaluation as they were at the step that the run resumes from.
   void restore_files();
+  /// Returns false for the gradient norm of an update that was skipped.
+  bool is_no_spike(std::optional<double> norm) const;
   /// Returns whether the last evaluations, as many as the option early_stopping, were no better than one
   /// before them.
   bool is_without_improvement() const;
@@ -192,6 +199,11 @@ class Trainer {
   EvaluationSums added_up(EvaluationSums own) const;
   void check_finite(int64_t step, const Update& done);
   void check_spike(int64_t step, const Update& done);
+  /// Tells the plan the largest norm of an update that is made, if spikes are skipped.
+  void limit_norm();
+  /// Returns whether the plan has skipped the update because of limit_norm(), and reports it. Throws Error if
+  /// kMostSkipped successive updates were skipped.
+  bool skips_spike(int64_t step, const Update& done);
   /// Throws Error (numeric) with the problem of a step, the last good checkpoint, and advice.
   [[noreturn]] void stop_at(int64_t step, const std::string& problem) const;
   void after_step(int64_t step);
@@ -231,6 +243,7 @@ class Trainer {
   std::optional<CheckpointDirectory> checkpoints_, best_checkpoints_;
   BestEvaluation best_;
   SpikeDetector spikes_;
+  int64_t skipped_in_succession_ = 0;
   std::vector<TrainerObserver*> observers_;
   Batch batch_;
   std::optional<PipelineWorker> pipeline_;

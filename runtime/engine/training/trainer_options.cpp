@@ -113,7 +113,7 @@ const char* read_value(const OrderedJson& json, ScheduleKind& value) {
 }
 const char* read_value(const OrderedJson& json, SpikeAction& value) {
   const auto action = json.is_string() ? parse_spike_action(json.get<std::string>()) : std::nullopt;
-  if (!action) return "ignore or stop";
+  if (!action) return "ignore, stop or skip";
   value = *action;
   return nullptr;
 }

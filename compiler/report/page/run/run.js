@@ -46,7 +46,7 @@ function remarks() {
   if (evaluations.length > 2 && last(evaluations).loss > best.loss * 1.02)
     found.push(`The held-back loss rose from ${lossText(best.loss)} at step ${best.step} to ${lossText(last(evaluations).loss)}: the model has begun to fit its data by heart.`);
   const skipped = last(steps).skipped_steps;
-  if (skipped > 0) found.push(`${counted(skipped, "update")} were left out because a gradient overflowed.`);
+  if (skipped > 0) found.push(`${counted(skipped, "update")} were skipped because a gradient overflowed or was a spike.`);
   return found;
 }
 

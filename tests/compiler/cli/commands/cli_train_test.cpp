@@ -105,6 +105,30 @@ TEST_F(Training, EpochsMetricsAndTheBestCheckpoint) {
   EXPECT_TRUE(has(smelt(train("--warmup 0.1")).err, "expected a number of steps, or a share"));
 }
 
+TEST_F(Training, TheAccuracyOfTokensIsThatOfEvaluate) {
+  const Outcome trained =
+      smelt(train("--run-dir run --steps 30 --eval-every 30 --held-back 0.2 --token-accuracy"));
+  expect_good(trained);
+  const Outcome found = smelt(
+      "evaluate run --data text.txt --data-format bytes --length 21 --batch 3 --batches 2 --held-back 0.2 "
+      "--split held-back --token-accuracy --json");
+  expect_good(found);
+  const double accuracy = Json::parse(found.out)["token_accuracy"];
+  EXPECT_GT(accuracy, 0);
+  EXPECT_TRUE(has(trained.out, fmt::format("token_accuracy {:.2f}%", 100 * accuracy))) << trained.out;
+}
+
+TEST_F(Training, UpdatesWithSpikesAreSkippedAndCounted) {
+  const Outcome trained = smelt(
+      train("--run-dir run --steps 40 --lr 0.000001 --dropout 0.3 --on-spike skip --spike-factor 1.01"));
+  expect_good(trained);
+  EXPECT_TRUE(has(trained.out, " updates skipped")) << trained.out;
+  EXPECT_TRUE(has(trained.err, "is skipped: the gradient norm is")) << trained.err;
+  expect_good(smelt(train("--run-dir all --steps 30 --on-spike skip --spike-factor 1000")));
+  expect_good(smelt(train("--run-dir ignored --steps 30")));
+  EXPECT_EQ(losses("all"), losses("ignored"));
+}
+
 /// A run that ended, one that went on and was killed, one whose newest checkpoint is damaged.
 TEST_F(Training, TheNewestWeightsOfARunAreUsedAndSaid) {
   expect_good(smelt(train("--run-dir run --steps 6 --checkpoint-every 2 ")));

@@ -20,6 +20,15 @@ TEST(SpikeDetector, ComparesWithTheRunningMeans) {
   EXPECT_EQ(spikes.add(2, std::nullopt), "");
 }
 
+TEST(SpikeDetector, GivesItsLimitAndItsState) {
+  SpikeDetector spikes(3), other(3);
+  EXPECT_EQ(spikes.largest_norm(), std::numeric_limits<float>::max());
+  for (int i = 0; i < 50; ++i) spikes.add(2, 1.5);
+  EXPECT_NEAR(spikes.largest_norm(), 4.5, 1e-5);
+  other.restore(spikes.state());
+  EXPECT_EQ(other.largest_norm(), spikes.largest_norm());
+}
+
 TEST(SpikeDetector, WhatIsNotFiniteIsASpike) {
   SpikeDetector spikes;
   EXPECT_EQ(spikes.add(NAN, 1), "the loss is nan");
@@ -27,7 +36,7 @@ TEST(SpikeDetector, WhatIsNotFiniteIsASpike) {
 }
 
 TEST(SpikeAction, NamesRoundTrip) {
-  for (const SpikeAction action : {SpikeAction::ignore, SpikeAction::stop})
+  for (const SpikeAction action : {SpikeAction::ignore, SpikeAction::stop, SpikeAction::skip})
     EXPECT_EQ(parse_spike_action(name(action)), action);
   EXPECT_FALSE(parse_spike_action("jump"));
 }

@@ -389,6 +389,73 @@ TEST(Trainer, StopsWithoutImprovementAndKeepsTheBest) {
             std::vector{checkpoint_path(parts / "run/best", best->step)});
 }
 
+TEST(Trainer, StopsAtASpike) {
+  const TemporaryDirectory d;
+  TrainerOptions options = options_for(d);
+  options.on_spike = SpikeAction::stop, options.spike_factor = 20;
+  TrainingRun run(d, options);
+  run.model.executor->large_norm_at_step = 32;
+  const std::string message = message_of([&] { run.trainer.run(); });
+  EXPECT_HAS(message, "training stopped at step 33: the gradient norm");
+  EXPECT_HAS(message, "its running mean");
+  EXPECT_HAS(message, "step-0000000030.safetensors");
+}
+
+/// The resumed run has the means of the first one.
+TEST(Trainer, SkipsASpikeAndLeavesTheStatesAsTheyWere) {
+  const TemporaryDirectory whole, parts;
+  TrainerOptions options = options_for(whole);
+  options.on_spike = SpikeAction::skip, options.spike_factor = 20;
+  const auto spike_at_32 = [](TrainingRun& run) { run.model.executor->large_norm_at_step = 32; };
+  TrainingRun run(whole, options);
+  spike_at_32(run);
+  std::vector<std::byte> before, after;
+  run.trainer.should_stop = [&] {
+    const auto values = run.model.session->state("momentum");
+    auto& copy = run.recorder.steps.back().step == 32 ? before : after;
+    if (run.recorder.steps.back().step <= 33) copy.assign(values.begin(), values.end());
+    return false;
+  };
+  EXPECT_EQ(run.trainer.run().step, 40);
+  EXPECT_EQ(before, after);
+  ASSERT_EQ(run.recorder.messages.size(), 1u);
+  EXPECT_HAS(run.recorder.messages[0], "step 33 is skipped: the gradient norm is ");
+
+  options.run_directory = parts / "run";
+  TrainingRun(parts, options, 30).trainer.run();
+  options.resume = true;
+  TrainingRun rest(parts, options);
+  rest.model.executor->large_norm_at_step = 32;
+  rest.trainer.run();
+  EXPECT_EQ(rest.recorder.messages, run.recorder.messages);
+  EXPECT_TRUE(
+      std::ranges::equal(run.model.session->state("parameters"), rest.model.session->state("parameters")));
+}
+
+TEST(Trainer, StopsWhereEveryUpdateIsSkipped) {
+  const TemporaryDirectory d;
+  TrainerOptions options = options_for(d);
+  options.on_spike = SpikeAction::skip, options.spike_factor = 20, options.steps = 200;
+  TrainingRun run(d, options);
+  run.model.executor->large_norm_at_step = 32, run.model.executor->large_norms = 20;
+  EXPECT_HAS(message_of([&] { run.trainer.run(); }), "20 successive updates were skipped");
+}
+
+/// A model of frequencies finds the most frequent token at every position.
+TEST(Trainer, CountsTokensAndTakesFurtherMetrics) {
+  const TemporaryDirectory d;
+  TrainingRun run(d, options_for(d));
+  run.trainer.token_targets = TokenTargets::next;
+  run.trainer.more_metrics = [] { return Metrics{{"bleu", 12.5}}; };
+  const TrainingResult result = run.trainer.run();
+  EXPECT_EQ(find_metric(result.metrics, "bleu"), 12.5);
+  EXPECT_NEAR(find_metric(run.recorder.evaluations[0].metrics, "token_accuracy").value(), 0, 0);
+  const std::string text = read_text_file(d / "text");
+  const auto spaces = static_cast<double>(std::ranges::count(text, ' ')) / static_cast<double>(text.size());
+  EXPECT_NEAR(find_metric(result.metrics, "token_accuracy").value(), spaces, 0.1);
+  EXPECT_HAS(read_text_file(d / "run/metrics.jsonl"), "\"token_accuracy\":");
+}
+
 TEST(Trainer, RefusesAMetricThatItDoesNotEvaluate) {
   const TemporaryDirectory d;
   TrainerOptions options = options_for(d);
