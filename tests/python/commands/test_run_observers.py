@@ -62,3 +62,8 @@ def test_the_page_of_a_run_follows_it(tmp_path):
     finally:
         server.terminate()
         assert server.wait(20) == 0
+
+
+def test_a_run_that_cannot_be_watched_is_said(tmp_path):
+    done = subprocess.run([SMELT, "watch", "nowhere"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and "'nowhere' is no directory: expected the --run-dir of a run" in done.stderr
