@@ -49,7 +49,7 @@ void add_commands(CLI::App& app) {
   for (auto add :
        {add_compile, add_dump, add_report, add_diff, add_opt, add_run, add_train, add_evaluate, add_generate,
 #ifdef SMELT_SERVER
-        add_serve,
+        add_serve, add_watch,
 #endif
         add_tokenize, add_export, add_launch, add_verify, add_bench, add_doctor, add_options})
     add(app);

@@ -74,6 +74,8 @@ install_frameworks() {
   install_wheels "the import of ONNX models" onnx ml_dtypes
   install_wheels "the import of modules of PyTorch" torch transformers expecttest
   install_wheels "the reading of quantised weights" gguf bitsandbytes compressed_tensors
+  install_wheels "training against transformers' Trainer" accelerate
+  install_wheels "event files and BLEU against their packages" tensorboard sacrebleu
 }
 # install_wheels WHAT PACKAGE...: into the environment.
 install_wheels() {

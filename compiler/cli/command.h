@@ -18,6 +18,7 @@ void add_evaluate(CLI::App& app);
 void add_export(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_serve(CLI::App& app);  // only in builds with SMELT_SERVER
+void add_watch(CLI::App& app);  // only in builds with SMELT_SERVER
 void add_tokenize(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_bench(CLI::App& app);

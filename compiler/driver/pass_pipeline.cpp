@@ -140,10 +140,17 @@ class PipelineBuilder {
 
   ShardTrainingOptions sharing() const { return {.zero = options_.zero, .bucket = options_.zero_bucket}; }
 
+  /// Updates are skipped by means of the loss scale, which stays 1 if the gradients need none.
+  void set_scaling(LossScaling& scaling) const {
+    constexpr double kNever = 1e30;
+    scaling.on = options_.storage == DType::f16 || scaling.limits_norm;
+    if (options_.storage != DType::f16) scaling.initial = 1, scaling.growth_interval = kNever;
+  }
+
   TrainingOptions training() const {
     TrainingOptions training = options_.training;
     training.flat_sums = options_.zero >= 2 && options_.mesh.ranks() > 1;
-    training.optimizer.scaling.on = options_.storage == DType::f16;
+    set_scaling(training.optimizer.scaling);
     // Without sums the state "gradients" is free for the gradients of train_step.
     if (!wants("accumulate") && !wants("apply")) training.accumulation = false;
     return training;

@@ -30,22 +30,30 @@ std::string data_text(const Json& data) {
   return result;
 }
 
-std::string page_of(std::string_view html, std::string_view script, const Json& data,
-                    const std::string& title) {
+std::string page_of(std::string_view html, std::string_view script, const std::string& data,
+                    const std::string& title, bool is_live = false) {
   return with_parts(html, {{"@TITLE@", escaped(title)},
+                           {"@CONNECT@", is_live ? "; connect-src 'self'" : ""},
+                           {"@LIVE@", is_live ? "yes" : ""},
                            {"@STYLE@", std::string(page::kStyle)},
                            {"@SCRIPT@", std::string(script)},
-                           {"@DATA@", data_text(compact(data))}});
+                           {"@DATA@", data}});
 }
 
 }  // namespace
 
 std::string report_page(const Json& data, const std::string& title) {
-  return page_of(page::kPlanHtml, page::kPlanScript, data, title);
+  return page_of(page::kPlanHtml, page::kPlanScript, data_text(compact(data)), title);
 }
 
 std::string run_page(const Json& data, const std::string& title) {
-  return page_of(page::kRunHtml, page::kRunScript, data, title);
+  return page_of(page::kRunHtml, page::kRunScript, data_text(compact(data)), title);
 }
+
+std::string live_run_page(const std::string& title) {
+  return page_of(page::kRunHtml, page::kRunScript, "null", title, true);
+}
+
+std::string live_run_text(const Json& data) { return data_text(compact(data)); }
 
 }  // namespace smelt

@@ -12,6 +12,10 @@ namespace smelt {
 std::string report_page(const Json& data, const std::string& title);
 /// Returns an HTML page about a training run. `data`: the result of run_data.
 std::string run_page(const Json& data, const std::string& title);
+/// Returns a page that shows the data of /run.json, which it requests from its server every second.
+std::string live_run_page(const std::string& title);
+/// Returns the text of /run.json for the result of run_data.
+std::string live_run_text(const Json& data);
 
 /// Contents of the files in compiler/report/page, which cmake/embed.cmake embeds in this library.
 namespace page {

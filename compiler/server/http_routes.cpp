@@ -97,9 +97,10 @@ std::optional<HttpReply> HttpRoutes::preflight(const HttpHead& head) const {
 
 std::string HttpRoutes::check(const HttpHead& head) const {
   hosts_.check(head.host, origins_.has(head.origin) ? std::nullopt : head.origin);
-  const char* methods = methods_of(head.path);
+  const char* methods = pages_ ? "GET, HEAD" : methods_of(head.path);
   if (!methods) throw ApiError(http::kNotFound, fmt::format("there is no {} {}", head.method, head.path));
   if (!is_of(head.method, methods)) throw MethodError(head, methods);
+  if (pages_) return "";
   const bool is_post = head.method == "POST";
   std::string client = is_post || head.path.starts_with(kOpenAi) ? keys_.name_of(head.authorization) : "";
   if (is_post) check_body(head);
@@ -124,12 +125,18 @@ HttpReply HttpRoutes::page() const {
   return {.type = kHtml, .body = chat_page()};
 }
 
+HttpReply HttpRoutes::page_at(const std::string& path) const {
+  if (auto reply = pages_(path)) return std::move(*reply);
+  throw ApiError(http::kNotFound, fmt::format("there is no page {}", path));
+}
+
 AdapterMetrics HttpRoutes::adapter_metrics() const {
   const AdapterStore* const store = batch_->adapters();
   return {.store = store ? store->counts() : AdapterStoreCounts(), .requests = batch_->adapter_counts()};
 }
 
 HttpReply HttpRoutes::get(const std::string& path) const {
+  if (pages_) return page_at(path);
   if (path == kPagePath) return page();
   if (path == kHealth) return health();
   if (path == "/metrics")

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,14 +30,18 @@ void check_framing(const HttpHead& head);
 /// `draining`: it completes the requests that it has, and accepts no others.
 enum class ServerState : uint8_t { starting, ready, draining };
 
+/// Function that returns the reply to GET of a path; nothing if there is none. It may throw Error.
+using Pages = std::function<std::optional<HttpReply>(const std::string& path)>;
+
 /// Answers requests by their path. It has no sockets: the code of a connection reads requests and calls these
 /// functions.
 class HttpRoutes {
  public:
   /// `keys`: keys of which a client must send one for the paths below /v1 and with every POST. The references
-  /// must outlive the object.
-  HttpRoutes(AllowedHosts& hosts, const AllowedOrigins& origins, const ApiKeys& keys)
-      : hosts_(hosts), origins_(origins), keys_(keys) {}
+  /// must outlive the object. `pages`: if it is not empty, all requests are GET or HEAD of its pages, and no
+  /// model is served.
+  HttpRoutes(AllowedHosts& hosts, const AllowedOrigins& origins, const ApiKeys& keys, const Pages& pages)
+      : hosts_(hosts), origins_(origins), keys_(keys), pages_(pages) {}
 
   /// Makes the server ready: it answers requests with this model from now on. The references must outlive the
   /// object. Called once, by any thread.
@@ -76,6 +81,7 @@ class HttpRoutes {
   HttpReply health() const;
   AdapterMetrics adapter_metrics() const;
   HttpReply page() const;
+  HttpReply page_at(const std::string& path) const;
 
   BatchService* batch_ = nullptr;  // null while the server is starting
   ModelService* model_ = nullptr;  // null while the server is starting
@@ -83,6 +89,7 @@ class HttpRoutes {
   AllowedHosts& hosts_;
   const AllowedOrigins& origins_;
   const ApiKeys& keys_;
+  const Pages& pages_;
   std::map<int, uint64_t> replies_;  // number of replies by status
 };
 

@@ -60,7 +60,7 @@ class HttpServer::Listener {
       : options_(std::move(options)),
         hosts_(options_.allowed_hosts),
         origins_(options_.allowed_origins),
-        routes_(hosts_, origins_, options_.keys),
+        routes_(hosts_, origins_, options_.keys, options_.pages),
         open_requests_(options_.most_per_key),
         most_(std::max<size_t>(options_.connections, 1)) {}
   ~Listener() { end_workers(); }

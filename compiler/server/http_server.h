@@ -10,6 +10,7 @@
 
 #include "compiler/server/api_keys.h"
 #include "compiler/server/batch_service.h"
+#include "compiler/server/http_routes.h"
 #include "compiler/server/model_service.h"
 #include "compiler/server/request_log.h"
 
@@ -23,6 +24,8 @@ struct HttpOptions {
   std::vector<std::string> allowed_origins = {};  // origins whose pages may use the server (AllowedOrigins)
   ApiKeys keys = {};
   size_t most_per_key = 0;  // completions that a key may have at a time; 0: any number
+  /// If it is not empty, the server answers with these pages, and serve() is not called.
+  Pages pages = {};
   /// Called by the thread of listen() after each request; empty: requests are not logged.
   std::function<void(const RequestRecord&)> log = {};
 };

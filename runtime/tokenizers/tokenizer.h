@@ -78,6 +78,9 @@ class Tokenizer {
   const std::optional<Padding>& padding() const { return padding_; }
   void set_padding(std::optional<Padding> padding) { padding_ = padding; }
 
+  /// Returns whether texts in the target language have a vocabulary of their own (EncodeOptions::target).
+  bool has_target() const { return target_ != nullptr; }
+
  private:
   /// Applies the settings of the files next to tokenizer.json.
   void take(const TokenizerConfig& config, const std::filesystem::path& directory);

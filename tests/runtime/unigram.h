@@ -42,6 +42,7 @@ inline Plan unigram_plan(int64_t vocabulary, int64_t max_batch = 4, int64_t max_
   state("learning_rate", Role::state, {});
   state("loss_sum", Role::state, {});
   state("token_count", Role::state, {});
+  state("largest_gradient_norm", Role::state, {});
 
   const Dim b = Dim::symbol("B"), t = Dim::symbol("T");
   const Port ids{"input_ids", DType::i32, {b, t}, -1, false, IdRange{vocabulary}},
@@ -65,6 +66,8 @@ class UnigramExecutor : public Executor {
   }
   std::optional<int> nan_at_step;            // in the update with this number (from 0) the loss is NaN
   std::optional<int> infinite_norm_at_step;  // in this update the gradient norm is infinite
+  int large_norms = 1;                       // updates from large_norm_at_step on
+  std::optional<int> large_norm_at_step;     // in this update the gradient norm is 100 times as large
   std::optional<int> anomaly_at_step;        // this update throws Error (numeric)
   std::string made_choices;                  // result of choices(), as if GEMM algorithms had been measured
 
@@ -108,6 +111,10 @@ class UnigramExecutor : public Executor {
     if (outputs[i]) std::memcpy(outputs[i], &value, sizeof value);
   }
 
+  bool has_large_norm(int update) const {
+    return large_norm_at_step && update >= *large_norm_at_step && update < *large_norm_at_step + large_norms;
+  }
+
   std::vector<float> probabilities() {
     std::vector<float> p = values("parameters");
     float sum = 0;
@@ -145,18 +152,19 @@ class UnigramExecutor : public Executor {
     auto &g = values("gradients"), &m = values("momentum"), &p = values("parameters");
     const float tokens = values("token_count")[0], rate = values("learning_rate")[0];
     float norm = 0, loss = values("loss_sum")[0] / tokens;
+    for (float& gradient : g) gradient /= tokens, norm += gradient * gradient;
+    if (has_large_norm(static_cast<int>(values("step")[0] + made_skips_))) norm *= 1e4f;
+    const float largest = values("largest_gradient_norm")[0];
+    const bool skips = largest > 0 && !(std::sqrt(norm) <= largest);
     for (size_t v = 0; v < g.size(); ++v) {
-      const float gradient = g[v] / tokens;
-      norm += gradient * gradient;
-      m[v] = 0.9f * m[v] + gradient;
-      p[v] -= rate * m[v];
+      if (!skips) m[v] = 0.9f * m[v] + g[v], p[v] -= rate * m[v];
       g[v] = 0;
     }
     if (nan_at_step && values("step")[0] == static_cast<float>(*nan_at_step)) loss = p[0] = NAN;
     if (infinite_norm_at_step && values("step")[0] == static_cast<float>(*infinite_norm_at_step))
       norm = INFINITY;
     values("loss_sum")[0] = values("token_count")[0] = 0;
-    values("step")[0] += 1;
+    (skips ? made_skips_ : values("step")[0]) += 1;
     put(outputs, 0, loss), put(outputs, 1, tokens), put(outputs, 2, std::sqrt(norm));
   }
 
@@ -169,6 +177,7 @@ class UnigramExecutor : public Executor {
 
   const Plan& plan_;
   RankGroups* ranks_;
+  float made_skips_ = 0;  // updates that were skipped
   std::vector<std::vector<float>> memory_;
 };
 

@@ -11,6 +11,7 @@
 #include "compiler/cli/command.h"
 #include "compiler/cli/shared/config_file.h"
 #include "compiler/cli/shared/data_flags.h"
+#include "compiler/cli/shared/evaluation_flags.h"
 #include "compiler/cli/shared/inference_ranks.h"
 #include "compiler/cli/shared/model.h"
 #include "compiler/cli/shared/text_table.h"
@@ -26,6 +27,7 @@ struct EvaluateCommand {
   CompileFlags flags;
   WeightFlags weights;
   DataFlags data;
+  EvaluationFlags evaluation;
 };
 
 /// Models that classify also give their scores, for the accuracy.
@@ -40,7 +42,7 @@ CompileOptions compile_options(const EvaluateCommand& options, const Model& mode
   CompileOptions result = options.flags.options();
   result.mode = Mode::train;
   result.entries = {"evaluate"};
-  if (classifies(model)) result.entries.push_back("logits");
+  if (classifies(model) || options.evaluation.needs_logits()) result.entries.push_back("logits");
   if (options.length > 0) bounds.add(result.build.bounds, "T", options.length, "--length");
   bounds.add(result.build.bounds, "B", options.batch, "--batch");
   DataFlags data = options.data;
@@ -88,25 +90,45 @@ bool labels_are_numbers(const Plan& plan) {
          });
 }
 
-void print_json(const EvaluationSums& found, bool numbers, double seconds) {
+void print_json(const EvaluationSums& found, const Metrics& metrics, double seconds) {
   fmt::print("{{\"loss\": {:.9g}, \"targets\": {:.0f}, \"seconds\": {:.3f}", found.loss(), found.targets,
              seconds);
-  if (!numbers) fmt::print(", \"perplexity\": {:.9g}", std::exp(found.loss()));
-  if (const auto accuracy = found.accuracy()) fmt::print(", \"accuracy\": {:.9g}", *accuracy);
+  for (const Metric& metric : metrics) fmt::print(", \"{}\": {:.9g}", metric.name, metric.value);
   fmt::print("}}\n");
 }
 
-void print_text(const EvaluationSums& found, bool numbers, double seconds) {
+/// Returns ", token_accuracy 12.34%" for the metrics that the text does not have elsewhere.
+std::string other_metrics(const Metrics& metrics) {
+  std::string text;
+  for (const Metric& metric : metrics)
+    if (metric.name == "token_accuracy" || metric.name == "bleu") text += ", " + to_text(metric);
+  return text;
+}
+
+void print_text(const EvaluationSums& found, const Metrics& metrics, double seconds) {
   const double mean = found.loss();
   const std::string count = count_text(static_cast<int64_t>(found.targets));
+  const std::string more = other_metrics(metrics);
   if (const auto accuracy = found.accuracy())
-    fmt::print("loss {:.6f} nats, accuracy {:.2f}% ({} of {}), in {}\n", mean, 100 * *accuracy, found.correct,
-               found.classified, seconds_text(seconds));
-  else if (numbers)
-    fmt::print("loss {:.6f} a target, over {} targets in {}\n", mean, count, seconds_text(seconds));
+    fmt::print("loss {:.6f} nats, accuracy {:.2f}% ({} of {}), F1 {:.4f}{}, in {}\n", mean, 100 * *accuracy,
+               found.correct(), found.classified(), *found.f1(), more, seconds_text(seconds));
+  else if (!find_metric(metrics, "perplexity"))
+    fmt::print("loss {:.6f} a target{}, over {} targets in {}\n", mean, more, count, seconds_text(seconds));
   else
-    fmt::print("loss {:.6f} nats a token ({:.4f} bits), perplexity {:.4f}, over {} tokens in {}\n", mean,
-               mean / std::log(2.0), std::exp(mean), count, seconds_text(seconds));
+    fmt::print("loss {:.6f} nats a token ({:.4f} bits), perplexity {:.4f}{}, over {} tokens in {}\n", mean,
+               mean / std::log(2.0), std::exp(mean), more, count, seconds_text(seconds));
+}
+
+/// Returns the metrics of the sums, the perplexity of labels that are no numbers, and the BLEU of
+/// translations. All ranks translate; their results are the same.
+Metrics metrics_of(const EvaluateCommand& options, const Model& model, Session& session, const DataPart& part,
+                   const EvaluationSums& found) {
+  Metrics metrics = found.metrics();
+  if (!labels_are_numbers(*model.plan) && !find_metric(metrics, "perplexity"))
+    metrics.push_back({"perplexity", std::exp(found.loss())});
+  if (options.evaluation.translations > 0)
+    metrics.push_back(TranslationScore(session, model, part, options.evaluation.translations).score());
+  return metrics;
 }
 
 /// The loss is the same at all ranks; the first one prints it.
@@ -133,12 +155,16 @@ void run_evaluate(const EvaluateCommand& options, const Json& all, InferenceRank
     });
   const auto batches = make_list(part, batching, most);
   const auto begin = std::chrono::steady_clock::now();
-  const EvaluationSums found = evaluate_batches(*session, *batches, {}, [&] {
-    if (ranks) ranks->progress("a batch");
-  });
+  const EvaluationSums found = evaluate_batches(
+      *session, *batches, {},
+      [&] {
+        if (ranks) ranks->progress("a batch");
+      },
+      {}, options.evaluation.token_targets(model, *session, options.data.packs(model)));
+  const Metrics metrics = metrics_of(options, model, *session, part, found);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!is_first) return;
-  (options.json ? print_json : print_text)(found, labels_are_numbers(*model.plan), seconds);
+  (options.json ? print_json : print_text)(found, metrics, seconds);
 }
 
 }  // namespace
@@ -161,6 +187,7 @@ void add_evaluate(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--json", options->json, "print one JSON object");
   options->data.add_to(*command);
+  options->evaluation.add_to(*command);
   options->flags.add_to(*command, {OptionGroup::ranks});
   options->weights.add_to(*command);
   command->callback([options, command] {

@@ -16,6 +16,7 @@
 #include "compiler/cli/shared/class_names.h"
 #include "compiler/cli/shared/config_file.h"
 #include "compiler/cli/shared/data_flags.h"
+#include "compiler/cli/shared/evaluation_flags.h"
 #include "compiler/cli/shared/model.h"
 #include "compiler/cli/shared/prompt_text.h"
 #include "compiler/cli/shared/subprocess.h"
@@ -36,7 +37,7 @@ namespace fs = std::filesystem;
 constexpr double kSecondsToDraw = 5;  // a block takes less than one; whatever takes longer stays text
 
 struct TrainCommand {
-  std::string model, run_directory, schedule = "cosine", pipeline_order = "1f1b", prompt = "\n", config;
+  std::string model, run_directory, pipeline_order = "1f1b", prompt = "\n", config;
   int64_t length = 0, sample_tokens = 200;
   double sample_temperature = 0.8;
   bool detect_anomaly = false, quiet = false;
@@ -44,6 +45,7 @@ struct TrainCommand {
   CompileFlags flags;
   WeightFlags weights;
   DataFlags data;
+  EvaluationFlags evaluation;
   SearchFlags search;
 };
 
@@ -96,6 +98,8 @@ class Run {
     const DataSplit data = options_.data.open(model_, fed_entry(*model_.plan, options_.trainer), rows_.get());
     make_session();
     if (options_.trainer.sample_every > 0) prepare_samples();
+    if (options_.evaluation.translations > 0)
+      translations_.emplace(*session_, model_, data.held_back, options_.evaluation.translations);
     Trainer trainer(*session_, trainer_options(), data);
     if (ranks_) ranks_->agree(*model_.plan, trainer.describe_data(), trainer_options());
     TerminalProgress progress(std::cerr, terminal_style(STDERR_FILENO));
@@ -119,6 +123,7 @@ class Run {
     if (ranks_) compile_options.stage = ranks_->stage();
     compile_options.training.accumulation = options_.trainer.gradient_accumulation > 1;
     compile_options.training.optimizer.keep_gradients = false;
+    compile_options.training.optimizer.scaling.limits_norm = options_.trainer.on_spike == SpikeAction::skip;
     model_ = open_model(options_.model, options_.weights);
     if (model_.adapter) compile_options.build.lora = model_.adapter->config;
     options_.data.read_segments(model_, compile_options.build);
@@ -144,6 +149,7 @@ class Run {
   /// Returns the option of the command that needs whole models; empty where there is none.
   std::string no_stages() const {
     if (options_.trainer.sample_every > 0) return "--sample-every needs the whole model at a rank";
+    if (options_.evaluation.needs_logits()) return "--token-accuracy and --translations need the whole model";
     return options_.detect_anomaly ? "--detect-anomaly looks at whole training steps" : "";
   }
 
@@ -227,7 +233,6 @@ class Run {
   TrainerOptions trainer_options() const {
     TrainerOptions trainer = options_.trainer;
     trainer.run_directory = options_.run_directory;
-    trainer.schedule = *parse_schedule(options_.schedule);
     trainer.pipeline_order = *parse_pipeline_order(options_.pipeline_order);
     if (options_.length > 0)
       trainer.length = options_.length;
@@ -321,6 +326,9 @@ class Run {
     Figures figures;
     trainer.add_observer(figures);
     if (!ranks_ || ranks_->samples(*model_.plan)) trainer.sampler = [this](int64_t) { return sample(); };
+    trainer.token_targets = options_.evaluation.token_targets(model_, *session_, options_.data.packs(model_));
+    if (translations_ && (!ranks_ || ranks_->samples(*model_.plan)))
+      trainer.more_metrics = [this] { return Metrics{translations_->score()}; };
     trainer.should_stop = [] { return end_signal != 0; };
     if (!options_.detect_anomaly)
       trainer.explain_anomaly = [](auto) {
@@ -377,7 +385,8 @@ class Run {
   std::unique_ptr<Session> session_;
   std::optional<PromptText> texts_;  // where there are samples
   Generator::Tokens sample_prompt_;
-  std::future<void> graph_files_;  // goes first: it looks at the others
+  std::optional<TranslationScore> translations_;  // where their score is a metric
+  std::future<void> graph_files_;                 // goes first: it looks at the others
 };
 
 /// The command as if it had been given what was chosen.
@@ -417,9 +426,6 @@ void add_train(CLI::App& app) {
       ->add_option("--length", options->length,
                    "tokens a window of text or a packed row; default: the plan's maximum")
       ->check(CLI::PositiveNumber);
-  command->add_option("--schedule", options->schedule, "of the learning rate")
-      ->check(CLI::IsMember({"constant", "linear", "cosine", "inverse-sqrt"}))
-      ->capture_default_str();
   command->add_option("--sample-prompt", options->prompt,
                       "what samples begin with (models with a tokenizer, or of bytes)");
   command->add_option("--sample-tokens", options->sample_tokens, "tokens a sample")->capture_default_str();
@@ -429,6 +435,7 @@ void add_train(CLI::App& app) {
                     "check every value; name the first not finite");
   command->add_flag("--quiet", options->quiet, "no progress on stderr");
   options->data.add_to(*command);
+  options->evaluation.add_to(*command);
   options->flags.values.training.optimizer.clip_norm = 1;
   using enum OptionGroup;
   options->flags.add_to(*command, {dropout, trained, optimizer, memory, ranks, mesh});
@@ -436,6 +443,7 @@ void add_train(CLI::App& app) {
   options->weights.add_to(*command);
   options->weights.adapter.add_new(*command);
   command->callback([options, command] {
+    replace_length_of_run(*command);
     if (!options->config.empty()) read_config(*command, options->config);
     train_as_asked(*options, *command);
   });

@@ -23,7 +23,8 @@ void print_result(const TrainingResult& result, const Figures& figures, double p
   fmt::print("{} at step {}: loss {:.4f}", result.stopped_early ? "stopped" : "done", result.step,
              result.loss);
   if (result.held_back_loss) fmt::print(", held-back loss {:.4f} nats a target", *result.held_back_loss);
-  if (result.accuracy) fmt::print(", accuracy {:.2f}%", 100 * *result.accuracy);
+  for (const Metric& metric : result.metrics) fmt::print(", {}", to_text(metric));
+  if (figures.skipped_steps > 0) fmt::print(", {} updates skipped", figures.skipped_steps);
   if (!figures.tokens_per_second.empty()) {
     const double gflops = median(figures.gflops_per_second);
     const bool known = peak_flops >= 1e9 * gflops && peak_flops > 0;  // not one that the run refutes

@@ -18,8 +18,9 @@ class Figures : public TrainerObserver {
     gflops_per_second.push_back(record.gflops_per_second);
     milliseconds.push_back(record.milliseconds);
     peak_bytes = record.peak_bytes;
+    skipped_steps = record.skipped_steps.value_or(0);
   }
-  int64_t step = 0, peak_bytes = 0;
+  int64_t step = 0, peak_bytes = 0, skipped_steps = 0;
   std::vector<double> tokens_per_second, gflops_per_second, milliseconds;
 };
 

@@ -13,20 +13,18 @@ namespace smelt::cli {
 namespace {
 
 /// The trainer compares these with the checkpoint.
-constexpr std::array kCompared = {"steps",        "batch",
-                                  "lr",           "min_lr",
-                                  "warmup",       "schedule",
-                                  "length",       "pack",
-                                  "accumulate",   "seed",
-                                  "document_end", "data",
-                                  "held_back",    "validation_data",
-                                  "data_format",  "overfit_one_batch"};
+constexpr std::array kCompared = {
+    "steps",          "epochs",    "batch",           "schedule_power", "schedule_cycles",
+    "schedule_decay", "lr",        "min_lr",          "warmup",         "schedule",
+    "length",         "pack",      "accumulate",      "seed",           "document_end",
+    "data",           "held_back", "validation_data", "data_format",    "overfit_one_batch"};
 /// They change no number of the run.
 constexpr std::array kHarmless = {
-    "run_dir",       "resume",        "keep",          "checkpoint_every",   "eval_every",  "eval_batches",
-    "sample_every",  "sample_prompt", "sample_tokens", "sample_temperature", "quiet",       "detect_anomaly",
-    "no_plan_cache", "timing",        "verify_each",   "print_after_all",    "print_after", "dump_dir",
-    "check_steps",   "tune",          "threads",       "from_scratch",       "weights",     "adapter"};
+    "run_dir",        "resume",        "keep",          "checkpoint_every",   "eval_every",  "eval_batches",
+    "token_accuracy", "translations",  "on_spike",      "spike_factor",       "metric",      "early_stopping",
+    "sample_every",   "sample_prompt", "sample_tokens", "sample_temperature", "quiet",       "detect_anomaly",
+    "no_plan_cache",  "timing",        "verify_each",   "print_after_all",    "print_after", "dump_dir",
+    "check_steps",    "tune",          "threads",       "from_scratch",       "weights",     "adapter"};
 
 bool is_told(const std::string& key) {
   return !llvm::is_contained(kCompared, key) && !llvm::is_contained(kHarmless, key);

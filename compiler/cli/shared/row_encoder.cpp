@@ -219,7 +219,10 @@ std::string RowEncoder::text_of(const std::vector<Cell>& cells, size_t column) c
 }
 
 RowEncoder::Ids RowEncoder::encode(const std::string& text, bool special, bool target) const {
-  if (tokenizer_) return tokenizer_->encode(text, {.add_special_tokens = special, .target = target}).ids;
+  if (tokenizer_)
+    return tokenizer_
+        ->encode(text, {.add_special_tokens = special, .target = target && tokenizer_->has_target()})
+        .ids;
   Ids ids;
   for (const char byte : text) ids.push_back(static_cast<unsigned char>(byte));
   return ids;

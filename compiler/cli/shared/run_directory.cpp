@@ -84,6 +84,8 @@ fs::path model_path(const fs::path& path) {
 }
 
 Weights weights_at(const fs::path& path) {
+  if (const auto checkpoints = list_checkpoints(path); !checkpoints.empty())
+    return opened(checkpoints.back());
   if (!is_run_directory(path)) return opened(path);
   std::optional<Weights> saved;
   if (const auto file = find_weights(path / "model")) saved = opened(*file);

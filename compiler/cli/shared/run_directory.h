@@ -23,8 +23,9 @@ struct Weights {
   std::string note = {};  // message for the user if the weights are those of a run's checkpoint; else empty
 };
 
-/// Returns the weights at the path of --weights: a file, an index, a directory, a checkpoint of a run, or a
-/// run directory. Throws Error if a run directory has no weights yet.
+/// Returns the weights at the path of --weights: a file, an index, a directory, a checkpoint of a run, a
+/// directory of checkpoints, whose newest one is read, or a run directory. Throws Error if a run directory
+/// has no weights yet.
 Weights weights_at(const std::filesystem::path& path);
 /// Returns the weights in the directory of a description; empty if there are none. If the directory belongs
 /// to a run, and the run's newest intact checkpoint is later than these weights, returns the weights of the

@@ -1,19 +1,93 @@
 #include "compiler/cli/shared/trainer_flags.h"
 
+#include <fmt/format.h>
+
 namespace smelt::cli {
+namespace {
+
+void add_step_count(CLI::App& command, const char* name, StepCount& value, const char* help) {
+  const auto read = [&value, option = std::string(name)](const std::string& text) {
+    const auto count = parse_step_count(text);
+    if (!count)
+      throw CLI::ValidationError(
+          option, fmt::format("{}: expected a number of steps, or a share of them such as 10%", text));
+    value = *count;
+  };
+  command.add_option_function<std::string>(name, read, help)->default_str(to_text(value));
+}
+
+void add_schedule(CLI::App& command, TrainerOptions& t) {
+  const auto read = [&t](const std::string& text) {
+    const auto kind = parse_schedule(text);
+    if (!kind)
+      throw CLI::ValidationError("--schedule", fmt::format("{}: expected one of {}", text, schedule_names()));
+    t.schedule = *kind;
+  };
+  command
+      .add_option_function<std::string>("--schedule", read,
+                                        fmt::format("of the learning rate: {}", schedule_names()))
+      ->default_str(std::string(name(t.schedule)));
+  command.add_option("--schedule-power", t.schedule_power, "of polynomial")->capture_default_str();
+  command.add_option("--schedule-cycles", t.schedule_cycles, "of cosine-with-restarts")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  add_step_count(command, "--schedule-decay", t.schedule_decay,
+                 "of warmup-stable-decay: last steps in which the rate falls, or their share");
+}
+
+void add_spikes(CLI::App& command, TrainerOptions& t) {
+  command
+      .add_option_function<std::string>(
+          "--on-spike", [&t](const std::string& text) { t.on_spike = *parse_spike_action(text); },
+          "at a loss or gradient norm far above its running mean: ignore it, stop the run, or (at a norm) "
+          "skip "
+          "the update")
+      ->check(CLI::IsMember({"ignore", "stop", "skip"}))
+      ->default_str(std::string(name(t.on_spike)));
+  command
+      .add_option("--spike-factor", t.spike_factor, "times the running mean above which a value is a spike")
+      ->capture_default_str();
+}
+
+/// Sets an option of the command line to its value for none.
+void reset(CLI::App& command, const char* name, const char* value) {
+  CLI::Option* option = command.get_option(name);
+  option->add_result(value);
+  option->run_callback();
+}
+
+}  // namespace
+
+void replace_length_of_run(CLI::App& command) {
+  if (command.count("--steps") > 0) reset(command, "--epochs", "0");
+}
 
 void add_trainer_options(CLI::App& command, TrainerOptions& t, std::string& pipeline_order) {
   const auto count = [&](const char* name, int64_t& value, const char* help) {
     command.add_option(name, value, help)->check(CLI::NonNegativeNumber)->capture_default_str();
   };
+  const auto step_count = [&](const char* name, StepCount& value, const char* help) {
+    add_step_count(command, name, value, help);
+  };
   count("--steps", t.steps, "updates");
+  command.add_option("--epochs", t.epochs, "times that the data are read, in place of --steps")
+      ->check(CLI::NonNegativeNumber)
+      ->excludes("--steps");
   count("--batch", t.batch, "windows, records or packed rows a micro-step");
   command.add_option("--lr,--learning-rate", t.learning_rate, "peak learning rate")->capture_default_str();
   command.add_option("--min-lr", t.min_learning_rate, "learning rate at the end")->capture_default_str();
-  count("--warmup", t.warmup_steps, "steps in which the learning rate rises");
+  step_count("--warmup", t.warmup_steps, "steps in which the learning rate rises, or a share such as 10%");
+  add_schedule(command, t);
   count("--accumulate", t.gradient_accumulation, "micro-steps an update: of a pipeline its micro-batches");
   count("--eval-every", t.eval_every, "steps between evaluations on held-back data; 0: never");
   count("--eval-batches", t.eval_batches, "batches an evaluation");
+  command.add_option(
+      "--metric", t.metric,
+      "metric of the best evaluation, whose checkpoint is kept in best/: loss, or accuracy, f1, "
+      "perplexity where the model has them");
+  count("--early-stopping", t.early_stopping,
+        "evaluations without a better metric that end the run; 0: never");
+  add_spikes(command, t);
   count("--sample-every", t.sample_every, "steps between samples; 0: never");
   count("--checkpoint-every", t.checkpoint_every, "steps between checkpoints; 0: only at the end");
   count("--keep", t.keep_checkpoints, "newest checkpoints that stay; 0: all");

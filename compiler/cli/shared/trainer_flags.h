@@ -16,8 +16,12 @@ namespace smelt::cli {
 // Options of the training loop.
 
 /// Adds --steps, --batch, --lr, --accumulate and other options that set fields of `t`, and --pipeline-order,
-/// whose text is stored in `pipeline_order` (see parse_pipeline_order).
+/// whose text is stored in `pipeline_order` (see parse_pipeline_order). Requires: `t` outlives the command.
 void add_trainer_options(CLI::App& command, TrainerOptions& t, std::string& pipeline_order);
+
+/// Makes --steps and --epochs of the command line replace both options of a file that is read later
+/// (read_config).
+void replace_length_of_run(CLI::App& command);
 
 // ---- stage_flags.cpp
 // The flags that the plans of a pipeline, one per stage, must have in common.

@@ -18,9 +18,8 @@ namespace {
 struct Synonym {
   std::string_view word, option;
 };
-constexpr Synonym kSynonyms[] = {{"--epochs", "--steps"},
-                                 {"--num-epochs", "--steps"},
-                                 {"--num-train-epochs", "--steps"},
+constexpr Synonym kSynonyms[] = {{"--num-epochs", "--epochs"},
+                                 {"--num-train-epochs", "--epochs"},
                                  {"--max-steps", "--steps"},
                                  {"--max-iters", "--steps"},
                                  {"--iterations", "--steps"},

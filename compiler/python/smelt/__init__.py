@@ -45,6 +45,30 @@ __all__ = [
 ]
 
 
+_TRAINER = (
+    "EarlyStoppingCallback",
+    "EvalPrediction",
+    "MLflowCallback",
+    "Seq2SeqTrainer",
+    "Seq2SeqTrainingArguments",
+    "Trainer",
+    "TrainerCallback",
+    "TrainerControl",
+    "TrainerState",
+    "TrainingArguments",
+    "WandbCallback",
+)
+"""Names of smelt.trainer, which is imported with PyTorch when one of them is used first."""
+
+
+def __getattr__(name):
+    if name not in _TRAINER:
+        raise AttributeError(f"module 'smelt' has no attribute '{name}'")
+    from . import trainer
+
+    return getattr(trainer, name)
+
+
 def replace_layers(model, **options):
     """smelt.torch.replace_layers: compiles the repeated layers of a module of PyTorch in place."""
     from .torch import replace_layers as replace

@@ -171,9 +171,9 @@ Value* build_update(GraphBuilder& b, Value* gradients, Value* factor, const Appl
   if (factor) norm = b.mul(norm, factor);
   if (options.clip_norm > 0) factor = product(b, factor, clip_factor(b, norm, options.clip_norm));
   Value *before = b.state("step"), *step = shift(b, before, 1);
-  Value* finite = options.scaling.on ? is_finite(b, norm) : nullptr;
+  Value* finite = options.scaling.on ? accepts_norm(b, options.scaling, norm) : nullptr;
   b.update("step", finite ? b.select(finite, step, before) : step);
-  if (finite) adapt_loss_scale(b, options.scaling, finite);
+  if (finite) adapt_loss_scale(b, options.scaling, norm, finite);
   Value* parameters = widened(b, b.state("parameters"));
   kRows[static_cast<size_t>(options.optimizer)].update({b, options, parameters, gradients, factor,
                                                         b.state("learning_rate"), step, finite,

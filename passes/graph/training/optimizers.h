@@ -43,7 +43,7 @@ void visit_options(Field& field, ApplyOptimizerOptions& o) {
   field("learning_rate_decay", o.learning_rate_decay);
   field("initial_accumulator_value", o.initial_accumulator_value);
   field("loss_scale", OptionalNumber{o.scaling.on, o.scaling.initial});
-  field("loss_scale_growth", o.scaling.growth_interval);
+  field("loss_scale_growth", o.scaling.growth_interval), field("limit_norm", o.scaling.limits_norm);
 }
 
 /// Throws Error with the first number that is out of range for the update rules, such as a beta1 of 1.

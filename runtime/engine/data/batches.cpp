@@ -1,6 +1,7 @@
 #include "runtime/engine/data/batches.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "runtime/base/error.h"
@@ -162,6 +163,18 @@ class ItemList : public BatchList {
   int64_t batch_, rows_ = 0;
 };
 
+/// Returns the number of batches from the place options.from to the end of `epochs` epochs of records.
+double batches_of_epochs(double epochs, int64_t records, const BatchOptions& options) {
+  const StreamPlace from = within(options.from, records);
+  const double whole = std::floor(epochs);
+  const auto batches_of = [&](double count) { return std::ceil(count / static_cast<double>(options.batch)); };
+  const auto all = static_cast<double>(records);
+  const double last = batches_of(std::ceil((epochs - whole) * all));
+  if (whole < static_cast<double>(from.epoch + 1)) return last;
+  return batches_of(all - static_cast<double>(from.record)) +
+         (whole - static_cast<double>(from.epoch + 1)) * batches_of(all) + last;
+}
+
 }  // namespace
 
 StreamPlace place_at(int64_t step, int64_t records, const BatchOptions& options) {
@@ -170,6 +183,16 @@ StreamPlace place_at(int64_t step, int64_t records, const BatchOptions& options)
   if (batches == 0) return {step, from.epoch, from.record};
   const EpochPart last = part_of_epoch(batches - 1, records, options.batch, from);
   return within({step, last.epoch, last.begin + last.count}, records);
+}
+
+int64_t steps_of_epochs(const DataPart& part, double epochs, const BatchOptions& options) {
+  const int64_t items = std::visit([](const auto& range) { return range.size(); }, part);
+  const bool windows = std::holds_alternative<TokenRange>(part);
+  const double batches =
+      windows ? epochs * static_cast<double>(items) / static_cast<double>(options.batch * options.length)
+              : batches_of_epochs(epochs, items, options);
+  const double steps = std::ceil(batches / static_cast<double>(options.micro_steps));
+  return std::max<int64_t>(1, (windows ? 0 : options.from.step) + static_cast<int64_t>(steps));
 }
 
 std::unique_ptr<BatchStream> make_stream(const DataPart& part, const BatchOptions& options) {

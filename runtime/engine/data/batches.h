@@ -65,6 +65,11 @@ struct BatchOptions {
 /// Returns the position before update `step` in a stream of `records` records with these options.
 StreamPlace place_at(int64_t step, int64_t records, const BatchOptions& options);
 
+/// Returns the number of updates after which a stream has read the data `epochs` times, at least 1; the last
+/// update may go on into the next epoch. An epoch of windows, which are at random positions, has as many
+/// tokens as the data.
+int64_t steps_of_epochs(const DataPart& part, double epochs, const BatchOptions& options);
+
 /// Creates a stream of windows at random positions, or of records or packed rows in an order that is shuffled
 /// anew each epoch. The last batch of an epoch may be smaller. Throws Error if the part has fewer tokens than
 /// a batch of windows, or no record or packed row.

@@ -89,6 +89,8 @@ class CheckpointDirectory {
   /// to *.damaged, with a message to `log`. Returns nothing if there is no checkpoint. Throws Error if all
   /// are damaged, or if a checkpoint belongs to another plan.
   std::optional<CheckpointInfo> restore(Session& session, const Log& log);
+  /// Removes the checkpoints after more updates than `step`, which a run that resumes there makes again.
+  void remove_after(int64_t step);
   /// Returns list_checkpoints of the directory.
   std::vector<std::filesystem::path> list() const { return list_checkpoints(directory_); }
 

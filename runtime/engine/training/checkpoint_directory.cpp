@@ -123,6 +123,11 @@ void CheckpointDirectory::prune() {
   for (size_t i = 0; i + static_cast<size_t>(keep_) < paths.size(); ++i) remove_checkpoint(paths[i]);
 }
 
+void CheckpointDirectory::remove_after(int64_t step) {
+  for (const fs::path& path : list())
+    if (checkpoint_step(path) > step) remove_checkpoint(path);
+}
+
 std::optional<CheckpointInfo> CheckpointDirectory::restore(Session& session, const Log& log) {
   auto paths = list();
   std::vector<Damaged> damaged;

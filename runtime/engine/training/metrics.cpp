@@ -1,5 +1,7 @@
 #include "runtime/engine/training/metrics.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -13,23 +15,55 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-/// Which list of the history an event belongs to, if any. Nothing if the event has no such whole number.
+/// Returns whether the lines of evaluations have a field of this name that is no metric.
+bool is_own_field(std::string_view name) {
+  constexpr std::array kFields = {"event", "step", "loss", "targets", "milliseconds"};
+  return std::ranges::find(kFields, name) != kFields.end();
+}
+
+/// Returns the whole number of this name in an event; nothing if it has none.
 std::optional<int64_t> integer(const Json& event, const char* name) {
   const auto found = event.find(name);
   return found != event.end() && found->is_number_integer() ? std::optional(found->get<int64_t>())
                                                             : std::nullopt;
 }
 
+void add_step(LossHistory& history, const Json& event) {
+  history.train.emplace_back(integer(event, "step").value_or(0), event["loss"].get<double>());
+  const auto norm = event.find("gradient_norm");
+  history.gradient_norms.push_back(
+      norm != event.end() && norm->is_number() ? std::optional(norm->get<double>()) : std::nullopt);
+  history.tokens = integer(event, "tokens").value_or(history.tokens);
+}
+
+/// The numbers of an evaluation that are no fields of EvaluationRecord are its metrics.
+void add_evaluation(LossHistory& history, const Json& event) {
+  EvaluationRecord record{.step = integer(event, "step").value_or(0), .loss = event["loss"].get<double>()};
+  for (const auto& [name, value] : event.items())
+    if (value.is_number() && !is_own_field(name)) record.metrics.push_back({name, value.get<double>()});
+  history.held_back.emplace_back(record.step, record.loss);
+  history.evaluations.push_back(std::move(record));
+}
+
 void add_to(LossHistory& history, const Json& event) {
   const Json kind = event.value("event", Json());
-  if (kind != "step" && kind != "evaluation") return;
   if (!event.contains("loss") || !event["loss"].is_number()) return;
-  auto& list = kind == "step" ? history.train : history.held_back;
-  list.emplace_back(integer(event, "step").value_or(0), event["loss"].get<double>());
-  if (kind == "step") history.tokens = integer(event, "tokens").value_or(history.tokens);
+  if (kind == "step") add_step(history, event);
+  if (kind == "evaluation") add_evaluation(history, event);
 }
 
 }  // namespace
+
+std::optional<double> find_metric(const Metrics& metrics, std::string_view name) {
+  for (const Metric& metric : metrics)
+    if (metric.name == name) return metric.value;
+  return std::nullopt;
+}
+
+std::string to_text(const Metric& metric) {
+  if (metric.name.ends_with("accuracy")) return fmt::format("{} {:.2f}%", metric.name, 100 * metric.value);
+  return fmt::format("{} {:.4f}", metric.name, metric.value);
+}
 
 void TrainerObserver::started(int64_t, int64_t) {}
 void TrainerObserver::stepped(const StepRecord&) {}
@@ -68,7 +102,7 @@ void JsonLines::evaluated(const EvaluationRecord& r) {
                       {"loss", r.loss},
                       {"targets", r.targets},
                       {"milliseconds", r.milliseconds}};
-  if (r.accuracy) json["accuracy"] = *r.accuracy;
+  for (const Metric& metric : r.metrics) json[metric.name] = metric.value;
   line(json.dump());
 }
 

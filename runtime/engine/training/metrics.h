@@ -39,13 +39,24 @@ struct StepRecord {
   }
 };
 
+/// A figure of an evaluation other than the loss: "accuracy", "f1" or "perplexity" (see evaluation.h).
+struct Metric {
+  std::string name;
+  double value = 0;
+};
+using Metrics = std::vector<Metric>;
+/// Returns the value of the metric `name`; nothing if there is none.
+std::optional<double> find_metric(const Metrics& metrics, std::string_view name);
+/// Returns the metric as text for people: "accuracy 93.10%", "perplexity 45.3000".
+std::string to_text(const Metric& metric);
+
 /// Event after an evaluation on held-back data.
 struct EvaluationRecord {
   int64_t step = 0;
   double loss = 0;      // nats per target
   int64_t targets = 0;  // number of targets over which the loss is averaged
   double milliseconds = 0;
-  std::optional<double> accuracy = {};  // fraction of records with the correct class; nothing: no classifier
+  Metrics metrics = {};  // those that the model and the data have
 };
 
 /// Interface of observers, which receive the events of a run when they happen. By default the functions do
@@ -68,7 +79,9 @@ class TrainerObserver {
 /// Loss by step, for the loss curve.
 struct LossHistory {
   std::vector<std::pair<int64_t, double>> train, held_back;
-  int64_t tokens = 0;  // in all steps
+  std::vector<std::optional<double>> gradient_norms;  // of the same steps as `train`
+  std::vector<EvaluationRecord> evaluations;          // with all metrics
+  int64_t tokens = 0;                                 // in all steps
 };
 
 /// Writes steps, evaluations, samples, checkpoints and messages, each as one line of JSON such as {"event":

@@ -83,7 +83,7 @@ void TerminalProgress::above(const std::string& text) {
 
 void TerminalProgress::evaluated(const EvaluationRecord& r) {
   std::string text = fmt::format("step {:>6}  held-back loss {:.4f}", r.step, r.loss);
-  if (r.accuracy) text += fmt::format("  accuracy {:.2f}%", 100 * *r.accuracy);
+  for (const Metric& metric : r.metrics) text += "  " + to_text(metric);
   above(style_.color ? fmt::format("{}{}{}", kBold, text, kPlain) : text);
 }
 

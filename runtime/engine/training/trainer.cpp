@@ -4,11 +4,13 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fstream>
 
 #include "runtime/base/error.h"
+#include "runtime/engine/training/event_file.h"
 #include "runtime/engine/training/loss_curve.h"
 #include "runtime/engine/training/same_states.h"
 #include "runtime/engine/training/trainer_plan.h"
@@ -31,6 +33,8 @@ int64_t peak_bytes() {
   return int64_t{usage.ru_maxrss} * 1024;
 }
 
+constexpr const char* kLargestNorm = "largest_gradient_norm";  // of an update that the plan makes
+constexpr int64_t kMostSkipped = 20;
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 /// Returns the value of a scalar output; nothing if the entry has none of that name.
@@ -82,14 +86,20 @@ Trainer::Trainer(Session& session, TrainerOptions options, DataSplit data)
   require_mesh(session_.plan(), session_.executor().ranks());
   options_.data_ranks = ranks_.data_ranks();
   options_.validate();
-  schedule_ = options_.rate();
   require_entries(session_.plan(), options_);
   make_pipeline();
   const bool writes = !options_.run_directory.empty() && ranks_.is_first();
   std::string looks = writes ? fingerprint() : std::string();
   if (options_.pack) pack_data();
   stream_ = make_stream(data_.train, batch_options());
+  set_steps();
   require_bounds(session_, options_, *stream_);
+  if (options_.on_spike == SpikeAction::skip && !session_.plan().find_state(kLargestNorm))
+    fail(
+        "on_spike is skip, but the plan cannot skip updates: it has no state '{}'; train the description of "
+        "the "
+        "model with --on-spike skip",
+        kLargestNorm);
   if (options_.eval_every > 0)
     held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
   if (!writes) return;
@@ -97,6 +107,7 @@ Trainer::Trainer(Session& session, TrainerOptions options, DataSplit data)
   lock_ = shared_process_lock(options_.run_directory / "run.lock");
   options_.data = std::move(looks);
   checkpoints_.emplace(options_.run_directory / "checkpoints", options_.keep_checkpoints);
+  if (options_.keeps_best()) best_checkpoints_.emplace(options_.run_directory / "best", 1);
   require_fresh(*checkpoints_, options_);
 }
 
@@ -122,22 +133,25 @@ TrainingResult Trainer::run_steps() {
   begin();
   std::ofstream metrics;
   std::optional<JsonLines> lines;
+  std::optional<EventFileObserver> events;
+  const size_t callers = observers_.size();
   if (checkpoints_) {
     metrics.open(options_.run_directory / "metrics.jsonl", std::ios::app);
     observers_.push_back(&lines.emplace(metrics));
+    observers_.push_back(&events.emplace(options_.run_directory / "events"));
   }
   struct Closing {
     Trainer& trainer;
-    bool owns_last;
+    size_t callers;
     ~Closing() {
       trainer.tell([&](TrainerObserver& o) { o.finished(trainer.result_.step); });
-      if (owns_last) trainer.observers_.pop_back();
+      trainer.observers_.resize(callers);
     }
-  } closing{*this, lines.has_value()};
+  } closing{*this, callers};
   tell([&](TrainerObserver& o) { o.started(first, options_.steps); });
   tell_packing();
   if (first == 0) record_evaluation(0);
-  while (result_.step < options_.steps && !result_.stopped_early) {
+  while (result_.step < options_.steps && !result_.stopped_early && !result_.without_improvement) {
     train(result_.step);
     after_step(result_.step);
   }
@@ -177,28 +191,60 @@ std::optional<CheckpointInfo> Trainer::restore_at_all_ranks() {
   return read_checkpoint(path, session_);
 }
 
-/// Restores the files of the run as they were at the step that it resumes from.
 void Trainer::begin() {
   history_ = {};
   tokens_ = 0;
-  if (!checkpoints_) return;
+  spikes_ = SpikeDetector(options_.spike_factor);
+  best_ = BestEvaluation(options_.metric.empty() ? "loss" : options_.metric);
+  if (checkpoints_) restore_files();
+  if (options_.on_spike == SpikeAction::skip) spikes_.restore(ranks_.of_first(spikes_.state()));
+  skipped_in_succession_ = 0;
+  result_.without_improvement = ranks_.largest(ranks_.is_first() && is_without_improvement() ? 1 : 0) > 0;
+}
+
+void Trainer::restore_files() {
   history_ = truncate_metrics(options_.run_directory / "metrics.jsonl", result_.step);
   if (!history_.train.empty()) result_.loss = history_.train.back().second;
   tokens_ = history_.tokens;
   if (!history_.held_back.empty() && history_.held_back.back().first == result_.step)
     result_.held_back_loss = history_.held_back.back().second;
+  for (size_t i = 0; i < history_.train.size(); ++i)
+    if (is_no_spike(history_.gradient_norms[i]))
+      spikes_.add(history_.train[i].second, history_.gradient_norms[i]);
+  restore_best();
   write_file(options_.run_directory / "options.json", to_json(options_));
+}
+
+bool Trainer::is_no_spike(std::optional<double> norm) const {
+  return options_.on_spike != SpikeAction::skip || (norm && *norm <= spikes_.largest_norm());
+}
+
+bool Trainer::is_without_improvement() const {
+  return options_.early_stopping > 0 && best_.without_improvement() >= options_.early_stopping;
+}
+
+void Trainer::restore_best() {
+  if (!best_checkpoints_) return;
+  best_checkpoints_->remove_after(result_.step);
+  for (const EvaluationRecord& record : history_.evaluations)
+    if (is_compared(record.step)) best_.add(record);
+  const auto left = best_checkpoints_->list();
+  if (!left.empty()) result_.best = left.back();
 }
 
 void Trainer::train(int64_t step) {
   const auto begin = Clock::now();
   const double rate = schedule_.at(step);
   session_.scalar("learning_rate") = static_cast<float>(rate);
+  limit_norm();
   const Update done = at_place(fmt::format("training stopped at step {}", step + 1), last_good(),
                                [&] { return update(step); });
   result_.step = step + 1;
   result_.loss = done.loss;
-  check_finite(step + 1, done);
+  if (!skips_spike(step + 1, done)) {
+    check_finite(step + 1, done);
+    check_spike(step + 1, done);
+  }
   // Ranks that share a model read the same tokens, and each does a part of the work.
   double work[] = {ranks_.counts() ? static_cast<double>(update_tokens_) : 0.0, flops_};
   ranks_.add_up_of_all(work);
@@ -217,6 +263,7 @@ void Trainer::train(int64_t step) {
                           .loss_scale = done.loss_scale,
                           .skipped_steps = done.skipped_steps};
   history_.train.emplace_back(record.step, record.loss);
+  history_.gradient_norms.push_back(done.gradient_norm);
   tell([&](TrainerObserver& o) { o.stepped(record); });
 }
 
@@ -254,10 +301,44 @@ void Trainer::check_finite(int64_t step, const Update& done) {
                             *done.loss_scale));
     });
   if (!loss_bad && std::isfinite(done.gradient_norm.value_or(0))) return;
+  stop_at(step, fmt::format("the {} is {}", loss_bad ? "loss" : "gradient norm",
+                            loss_bad ? done.loss : *done.gradient_norm));
+}
+
+void Trainer::limit_norm() {
+  if (options_.on_spike == SpikeAction::skip) session_.scalar(kLargestNorm) = spikes_.largest_norm();
+}
+
+bool Trainer::skips_spike(int64_t step, const Update& done) {
+  if (options_.on_spike != SpikeAction::skip) return false;
+  const double norm = done.gradient_norm.value_or(kNotANumber), largest = spikes_.largest_norm();
+  if (norm <= largest) {
+    spikes_.add(done.loss, norm);
+    skipped_in_succession_ = 0;
+    return false;
+  }
+  if (++skipped_in_succession_ == kMostSkipped)
+    stop_at(step, fmt::format("{} successive updates were skipped; the gradient norm is {:.4g}, and at most "
+                              "{:.4g} is no spike",
+                              kMostSkipped, norm, largest));
+  tell([&](TrainerObserver& o) {
+    o.message(fmt::format("step {} is skipped: the gradient norm is {:.4g}, and at most {:.4g} is no spike",
+                          step, norm, largest));
+  });
+  return true;
+}
+
+/// An update that the plan has skipped is no spike. The first rank decides, because only it has the means of
+/// a resumed run; the other ranks end by its failure.
+void Trainer::check_spike(int64_t step, const Update& done) {
+  if (options_.on_spike != SpikeAction::stop || done.skipped() || !ranks_.is_first()) return;
+  const std::string spike = spikes_.add(done.loss, done.gradient_norm);
+  if (!spike.empty()) stop_at(step, spike);
+}
+
+void Trainer::stop_at(int64_t step, const std::string& problem) const {
   draw_curve();
-  std::string message =
-      fmt::format("training stopped at step {}: the {} is {}", step, loss_bad ? "loss" : "gradient norm",
-                  loss_bad ? done.loss : *done.gradient_norm);
+  std::string message = fmt::format("training stopped at step {}: {}", step, problem);
   message += last_good() + "; try a lower learning rate or more warm-up";
   if (explain_anomaly) message += "; " + explain_anomaly(batch_.inputs());
   throw Error(message, Status::numeric);
@@ -280,8 +361,8 @@ void Trainer::after_step(int64_t step) {
   const bool last = step == options_.steps;
   const bool asked = !last && should_stop && should_stop();
   result_.stopped_early = ranks_.largest(asked ? 1 : 0) > 0;
-  const bool ending = last || result_.stopped_early;
-  if (is_due(options_.eval_every, step) || ending) record_evaluation(step);
+  if (is_due(options_.eval_every, step) || last || result_.stopped_early) record_evaluation(step);
+  const bool ending = last || result_.stopped_early || result_.without_improvement;
   if (is_due(options_.sample_every, step) || (last && options_.sample_every > 0)) sample(step);
   if (is_due(options_.checkpoint_every, step) || ending) save(step);
 }
@@ -299,19 +380,38 @@ EvaluationSums Trainer::evaluate_at_all_ranks() {
   if (pipeline_) run = [&](const Batch& batch) { return pipeline_->evaluate(batch); };
   const EvaluationSums own = evaluate_batches(
       session_, *held_back_, share_of_evaluation(), [&] { ranks_.progress("an evaluation", result_.step); },
-      run);
-  double sums[] = {own.loss_sum, own.targets, static_cast<double>(own.classified),
-                   static_cast<double>(own.correct)};
+      run, token_targets);
+  return added_up(own);
+}
+
+/// A stage of a pipeline without the loss has no classes, and needs their number for the sum.
+EvaluationSums Trainer::added_up(EvaluationSums own) const {
+  own.classes.resize(static_cast<size_t>(ranks_.largest(std::ssize(own.classes))));
+  std::vector<double> sums = {own.loss_sum, own.targets, own.of_tokens ? 1.0 : 0.0,
+                              static_cast<double>(own.tokens.targets),
+                              static_cast<double>(own.tokens.correct)};
+  const size_t first = sums.size();
+  for (const ClassCounts& c : own.classes)
+    for (const int64_t count : {c.labelled, c.predicted, c.correct})
+      sums.push_back(static_cast<double>(count));
   ranks_.add_up(sums);
-  return {sums[0], sums[1], static_cast<int64_t>(sums[2]), static_cast<int64_t>(sums[3])};
+  EvaluationSums all;
+  all.loss_sum = sums[0], all.targets = sums[1], all.of_tokens = sums[2] > 0;
+  all.tokens = {static_cast<int64_t>(sums[3]), static_cast<int64_t>(sums[4])};
+  for (size_t i = first; i < sums.size(); i += 3)
+    all.classes.push_back({static_cast<int64_t>(sums[i]), static_cast<int64_t>(sums[i + 1]),
+                           static_cast<int64_t>(sums[i + 2])});
+  return all;
 }
 
 EvaluationRecord Trainer::evaluate(int64_t step) {
   if (!held_back_) held_back_ = make_list(data_.held_back, batch_options(), options_.eval_batches);
   const auto begin = Clock::now();
   const EvaluationSums found = evaluate_at_all_ranks();
+  Metrics metrics = found.metrics();
+  if (more_metrics) std::ranges::copy(more_metrics(), std::back_inserter(metrics));
   return {step, found.loss(), static_cast<int64_t>(found.targets), milliseconds_since(begin),
-          found.accuracy()};
+          std::move(metrics)};
 }
 
 void Trainer::record_evaluation(int64_t step) {
@@ -319,26 +419,54 @@ void Trainer::record_evaluation(int64_t step) {
   const EvaluationRecord record = at_place(fmt::format("evaluation stopped after step {}", step), last_good(),
                                            [&] { return evaluate(step); });
   result_.held_back_loss = record.loss;
-  result_.accuracy = record.accuracy;
+  result_.metrics = record.metrics;
   history_.held_back.emplace_back(step, record.loss);
   tell([&](TrainerObserver& o) { o.evaluated(record); });
+  if (is_compared(step)) compare_with_best(record);
+}
+
+bool Trainer::is_compared(int64_t step) const {
+  return options_.keeps_best() && (is_due(options_.eval_every, step) || step == options_.steps);
+}
+
+/// The first rank decides: another one may have been started without the evaluations of a resumed run.
+void Trainer::compare_with_best(const EvaluationRecord& record) {
+  const bool better = best_.add(record);
+  if (ranks_.largest(ranks_.is_first() && better ? 1 : 0) > 0)
+    result_.best = save_in("best", best_checkpoints_, record.step);
+  result_.without_improvement = ranks_.largest(ranks_.is_first() && is_without_improvement() ? 1 : 0) > 0;
+  if (result_.without_improvement) report_no_improvement(record.step);
+}
+
+void Trainer::report_no_improvement(int64_t step) const {
+  const int64_t count = best_.without_improvement();
+  tell([&](TrainerObserver& o) {
+    o.message(fmt::format("step {}: no better {} in {} evaluations; the best is {:.4f} at step {}", step,
+                          best_.metric(), count, best_.value(), best_.step()));
+  });
 }
 
 void Trainer::save(int64_t step) {
   if (options_.run_directory.empty()) return;
+  result_.checkpoint = save_in("checkpoints", checkpoints_, step);
+  if (!checkpoints_) return;
+  tell([&](TrainerObserver& o) { o.saved(step, result_.checkpoint); });
+  draw_curve();
+}
+
+std::filesystem::path Trainer::save_in(const char* folder, std::optional<CheckpointDirectory>& directory,
+                                       int64_t step) {
+  if (options_.run_directory.empty()) return {};
   ranks_.progress("a checkpoint", step);
   require_same_states(session_, ranks_, step);
   share_choices();
-  result_.checkpoint = checkpoint_path(options_.run_directory / "checkpoints", step);
+  const std::filesystem::path path = checkpoint_path(options_.run_directory / folder, step);
   constexpr size_t kChecksumDigits = 16;
-  const auto parts =
-      ranks_.texts_of_all(write_checkpoint_part(result_.checkpoint, session_, step), kChecksumDigits);
+  const auto parts = ranks_.texts_of_all(write_checkpoint_part(path, session_, step), kChecksumDigits);
   const std::string layout = checkpoint_layout(session_.plan());
   const auto layouts = ranks_.texts_of_all(layout, static_cast<size_t>(ranks_.largest(std::ssize(layout))));
-  if (!checkpoints_) return;
-  checkpoints_->save(session_, {step, to_json(options_), {}, {}, layouts}, parts);
-  tell([&](TrainerObserver& o) { o.saved(step, result_.checkpoint); });
-  draw_curve();
+  if (directory) directory->save(session_, {step, to_json(options_), {}, {}, layouts}, parts);
+  return path;
 }
 
 /// A run that resumes from a checkpoint has its choices at all ranks. This run uses the same ones from here

@@ -24,11 +24,14 @@
 #include <vector>
 
 #include "runtime/engine/data/batches.h"
+#include "runtime/engine/training/best_evaluation.h"
 #include "runtime/engine/training/checkpoint.h"
 #include "runtime/engine/training/evaluation.h"
 #include "runtime/engine/training/learning_rate.h"
 #include "runtime/engine/training/metrics.h"
 #include "runtime/engine/training/pipeline_worker.h"
+#include "runtime/engine/training/spikes.h"
+#include "runtime/engine/training/step_count.h"
 #include "runtime/engine/training/training_ranks.h"
 #include "runtime/session/session.h"
 #include "runtime/system/process_lock.h"
@@ -39,6 +42,9 @@ namespace smelt {
 struct TrainerOptions {
   std::filesystem::path run_directory;  // empty: nothing is written
   int64_t steps = 1000;
+  /// Times that the data are read. If it is above 0, the trainer sets `steps` to the number of updates that
+  /// this takes (steps_of_epochs in data/batches.h).
+  double epochs = 0;
   int64_t batch = 8;     // per micro-step and rank: windows of a token stream, records or packed rows
   int64_t length = 128;  // tokens per window or packed row; unused for records
   bool pack = false;     // rows hold concatenated documents (data/packed_data.h)
@@ -46,7 +52,10 @@ struct TrainerOptions {
   double learning_rate = 1e-3;
   double min_learning_rate = 0;
   ScheduleKind schedule = ScheduleKind::cosine;
-  int64_t warmup_steps = 0;
+  double schedule_power = 1;                       // of the schedule polynomial
+  int64_t schedule_cycles = 1;                     // of the schedule cosine-with-restarts
+  StepCount schedule_decay = share_of_steps(0.1);  // of the schedule warmup-stable-decay: its last steps
+  StepCount warmup_steps = 0;
   int64_t gradient_accumulation = 1;  // micro-steps per update, or micro-batches per update of a pipeline
   /// Order in which the stages of a pipeline work on the micro-batches.
   PipelineOrder pipeline_order = PipelineOrder::one_f_one_b;
@@ -59,7 +68,14 @@ struct TrainerOptions {
   /// Steps between evaluations; 0: no evaluations. If it is above 0, the model is also evaluated before the
   /// first step of a new run and at the end of every run.
   int64_t eval_every = 0;
-  int64_t eval_batches = 8;        // batches per evaluation, at most
+  int64_t eval_batches = 8;  // batches per evaluation, at most
+  /// Metric of the best evaluation: "loss" or the name of a Metric. Empty: "loss", and the best checkpoint is
+  /// kept only with early_stopping.
+  std::string metric = {};
+  /// Successive evaluations without a better value of the metric that end the run; 0: the run is not ended.
+  int64_t early_stopping = 0;
+  SpikeAction on_spike = SpikeAction::ignore;
+  double spike_factor = 3;         // of SpikeDetector
   int64_t sample_every = 0;        // steps between sample texts, with one more after the last step; 0: never
   int64_t checkpoint_every = 0;    // steps between checkpoints, with one more at the end; 0: only at the end
   int64_t keep_checkpoints = 3;    // number of newest checkpoints that are kept; 0: all
@@ -68,6 +84,8 @@ struct TrainerOptions {
   bool overfit_one_batch = false;  // every step reads the same batch: the loss must go to nearly zero
 
   LearningRate rate() const;
+  /// Returns whether the run keeps the checkpoint of its best evaluation.
+  bool keeps_best() const { return early_stopping > 0 || !metric.empty(); }
   /// Throws one Error that names all invalid options.
   void validate() const;
 };
@@ -85,14 +103,16 @@ struct TrainingResult {
   int64_t step = 0;                      // number of updates, including those of the runs that it continues
   double loss = 0;                       // of the last step
   std::optional<double> held_back_loss;  // of the last evaluation; nothing if there was none
-  std::optional<double> accuracy;        // fraction on held-back data; only for models that classify
+  Metrics metrics;                       // of the last evaluation
   std::filesystem::path checkpoint;      // the last one; empty if there is none
+  std::filesystem::path best;            // checkpoint of the best evaluation; empty if none is kept
   bool stopped_early = false;            // Trainer::should_stop ended the run
+  bool without_improvement = false;      // TrainerOptions::early_stopping ended the run
 };
 
-/// The training loop. The run directory holds options.json (the options), metrics.jsonl, loss.svg,
-/// checkpoints/step-N.safetensors and run.lock. The trainer keeps run.lock locked while it exists, so two
-/// processes never write to one directory.
+/// The training loop. The run directory holds options.json (the options), metrics.jsonl, events/, loss.svg,
+/// checkpoints/step-N.safetensors, best/step-N.safetensors and run.lock. The trainer keeps run.lock locked
+/// while it exists, so two processes never write to one directory.
 class Trainer {
  public:
   /// Checks options, plan and data. Requires: the session has weights (loaded or initialized) or will resume,
@@ -105,6 +125,11 @@ class Trainer {
   void add_observer(TrainerObserver& observer) { observers_.push_back(&observer); }
   /// Returns a sample text for the observers. Called every sample_every steps; null: no samples.
   std::function<std::string(int64_t step)> sampler;
+  /// The labels that the logits are about, for the metric token_accuracy; nothing: it is not computed.
+  /// Requires: require_token_logits() does not throw for the session.
+  std::optional<TokenTargets> token_targets;
+  /// Returns further metrics of the model, which are added to each evaluation. May be null.
+  std::function<Metrics()> more_metrics;
   /// Called after each step but the last. If it returns true at any rank, the run ends with a checkpoint, for
   /// example after an interrupt key or at a time limit. May be null.
   std::function<bool()> should_stop;
@@ -150,6 +175,13 @@ class Trainer {
   /// Reports options and data that differ from those of the run that is resumed.
   void tell_changes(const TrainerOptions& before, int64_t step) const;
   void begin();
+  /// Restores the metrics and the best evaluation as they were at the step that the run resumes from.
+  void restore_files();
+  /// Returns false for the gradient norm of an update that was skipped.
+  bool is_no_spike(std::optional<double> norm) const;
+  /// Returns whether the last evaluations, as many as the option early_stopping, were no better than one
+  /// before them.
+  bool is_without_improvement() const;
   void train(int64_t step);
   Update update(int64_t step);
   void count_flops(const PlanEntry& entry, const SymbolValues& sizes);
@@ -163,11 +195,36 @@ class Trainer {
   std::string last_good() const;
   std::vector<HostTensor> micro_step(std::string_view entry, int64_t step, int64_t index);
   EvaluationSums evaluate_at_all_ranks();
+  /// Returns the sums over all ranks.
+  EvaluationSums added_up(EvaluationSums own) const;
   void check_finite(int64_t step, const Update& done);
+  void check_spike(int64_t step, const Update& done);
+  /// Tells the plan the largest norm of an update that is made, if spikes are skipped.
+  void limit_norm();
+  /// Returns whether the plan has skipped the update because of limit_norm(), and reports it. Throws Error if
+  /// kMostSkipped successive updates were skipped.
+  bool skips_spike(int64_t step, const Update& done);
+  /// Throws Error (numeric) with the problem of a step, the last good checkpoint, and advice.
+  [[noreturn]] void stop_at(int64_t step, const std::string& problem) const;
   void after_step(int64_t step);
   void record_evaluation(int64_t step);
+  /// Returns whether the evaluation of the step is compared with the best one. The one of a run that is
+  /// interrupted is not, because the uninterrupted run does not have it.
+  bool is_compared(int64_t step) const;
+  /// Compares the evaluation with the best one. If it is better, writes the best checkpoint; if too many have
+  /// not been, ends the run.
+  void compare_with_best(const EvaluationRecord& record);
+  void report_no_improvement(int64_t step) const;
+  /// Repeats the comparisons of a resumed run, and removes best checkpoints of later steps.
+  void restore_best();
   void sample(int64_t step);
   void save(int64_t step);
+  /// Writes a checkpoint to a folder of the run directory, and returns its path. `directory` is that folder
+  /// at the first rank, and empty at the others.
+  std::filesystem::path save_in(const char* folder, std::optional<CheckpointDirectory>& directory,
+                                int64_t step);
+  /// Sets the steps of a run of TrainerOptions::epochs, and the learning rates.
+  void set_steps();
   /// Sets the measured choices (Executor::choices) of all ranks to those of the first rank, except in a
   /// pipeline, where ranks have different plans.
   void share_choices();
@@ -183,7 +240,10 @@ class Trainer {
   std::unique_ptr<BatchStream> stream_;
   std::unique_ptr<BatchList> held_back_;
   std::shared_ptr<const ProcessLock> lock_;  // of the run directory, held as long as the trainer exists
-  std::optional<CheckpointDirectory> checkpoints_;
+  std::optional<CheckpointDirectory> checkpoints_, best_checkpoints_;
+  BestEvaluation best_;
+  SpikeDetector spikes_;
+  int64_t skipped_in_succession_ = 0;
   std::vector<TrainerObserver*> observers_;
   Batch batch_;
   std::optional<PipelineWorker> pipeline_;

@@ -46,6 +46,7 @@ std::string changed_options(TrainerOptions then, TrainerOptions now) {
   };
   compare("seed", &TrainerOptions::seed);
   compare("steps", &TrainerOptions::steps);
+  compare("epochs", &TrainerOptions::epochs);
   compare("batch", &TrainerOptions::batch);
   compare("length", &TrainerOptions::length);
   compare("pack", &TrainerOptions::pack);
@@ -53,6 +54,9 @@ std::string changed_options(TrainerOptions then, TrainerOptions now) {
   compare("learning_rate", &TrainerOptions::learning_rate);
   compare("min_learning_rate", &TrainerOptions::min_learning_rate);
   compare("schedule", &TrainerOptions::schedule);
+  compare("schedule_power", &TrainerOptions::schedule_power);
+  compare("schedule_cycles", &TrainerOptions::schedule_cycles);
+  compare("schedule_decay", &TrainerOptions::schedule_decay);
   compare("warmup_steps", &TrainerOptions::warmup_steps);
   then.gradient_accumulation *= then.data_ranks, now.gradient_accumulation *= now.data_ranks;
   compare("gradient_accumulation (times ranks)", &TrainerOptions::gradient_accumulation);
@@ -82,6 +86,13 @@ void Trainer::go_on_in_data(const TrainerOptions& before, int64_t step) {
   if (options_.overfit_one_batch || !has_place(data_.train)) place = {};
   options_.data_step = place.step, options_.data_epoch = place.epoch, options_.data_record = place.record;
   stream_ = make_stream(data_.train, batch_options());
+  set_steps();
+}
+
+void Trainer::set_steps() {
+  if (options_.epochs > 0) options_.steps = steps_of_epochs(data_.train, options_.epochs, batch_options());
+  schedule_ = options_.rate();
+  schedule_.validate();
 }
 
 /// Data are distinguished by their contents, not by their paths.

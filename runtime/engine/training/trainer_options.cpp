@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -14,12 +15,14 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
+constexpr double kMostEpochs = 1e6;
 constexpr int64_t kMostMicroSteps = 65535;  // random numbers count them in 16 bits
 
 // One row a field: its name in JSON (as on the command line, with _ for -) and where it lives.
 constexpr auto kFields = std::tuple{
     std::pair{"run_directory", &TrainerOptions::run_directory},
     std::pair{"steps", &TrainerOptions::steps},
+    std::pair{"epochs", &TrainerOptions::epochs},
     std::pair{"batch", &TrainerOptions::batch},
     std::pair{"length", &TrainerOptions::length},
     std::pair{"pack", &TrainerOptions::pack},
@@ -27,6 +30,9 @@ constexpr auto kFields = std::tuple{
     std::pair{"learning_rate", &TrainerOptions::learning_rate},
     std::pair{"min_learning_rate", &TrainerOptions::min_learning_rate},
     std::pair{"schedule", &TrainerOptions::schedule},
+    std::pair{"schedule_power", &TrainerOptions::schedule_power},
+    std::pair{"schedule_cycles", &TrainerOptions::schedule_cycles},
+    std::pair{"schedule_decay", &TrainerOptions::schedule_decay},
     std::pair{"warmup_steps", &TrainerOptions::warmup_steps},
     std::pair{"gradient_accumulation", &TrainerOptions::gradient_accumulation},
     std::pair{"pipeline_order", &TrainerOptions::pipeline_order},
@@ -37,6 +43,10 @@ constexpr auto kFields = std::tuple{
     std::pair{"data_record", &TrainerOptions::data_record},
     std::pair{"eval_every", &TrainerOptions::eval_every},
     std::pair{"eval_batches", &TrainerOptions::eval_batches},
+    std::pair{"metric", &TrainerOptions::metric},
+    std::pair{"early_stopping", &TrainerOptions::early_stopping},
+    std::pair{"on_spike", &TrainerOptions::on_spike},
+    std::pair{"spike_factor", &TrainerOptions::spike_factor},
     std::pair{"sample_every", &TrainerOptions::sample_every},
     std::pair{"checkpoint_every", &TrainerOptions::checkpoint_every},
     std::pair{"keep_checkpoints", &TrainerOptions::keep_checkpoints},
@@ -53,6 +63,10 @@ void for_each_field(Visit visit) {
 OrderedJson to_value(const std::filesystem::path& path) { return path.string(); }
 OrderedJson to_value(ScheduleKind kind) { return name(kind); }
 OrderedJson to_value(PipelineOrder order) { return name(order); }
+OrderedJson to_value(SpikeAction action) { return name(action); }
+OrderedJson to_value(const StepCount& count) {
+  return count.share > 0 ? OrderedJson(to_text(count)) : OrderedJson(count.steps);
+}
 template <typename T>
 OrderedJson to_value(const T& value) {
   return value;
@@ -92,8 +106,21 @@ const char* read_value(const OrderedJson& json, std::filesystem::path& value) {
 }
 const char* read_value(const OrderedJson& json, ScheduleKind& value) {
   const auto kind = json.is_string() ? parse_schedule(json.get<std::string>()) : std::nullopt;
-  if (!kind) return "constant, linear, cosine or inverse-sqrt";
+  static const std::string expected = "one of " + schedule_names();
+  if (!kind) return expected.c_str();
   value = *kind;
+  return nullptr;
+}
+const char* read_value(const OrderedJson& json, SpikeAction& value) {
+  const auto action = json.is_string() ? parse_spike_action(json.get<std::string>()) : std::nullopt;
+  if (!action) return "ignore, stop or skip";
+  value = *action;
+  return nullptr;
+}
+const char* read_value(const OrderedJson& json, StepCount& value) {
+  const auto count = parse_step_count(json.is_string() ? json.get<std::string>() : json.dump());
+  if (!count) return "a number of steps, or a share such as \"10%\"";
+  value = *count;
   return nullptr;
 }
 
@@ -137,7 +164,8 @@ void read_json(std::string_view text, TrainerOptions& options) {
 }
 
 LearningRate TrainerOptions::rate() const {
-  return {schedule, learning_rate, min_learning_rate, warmup_steps, steps};
+  return {schedule, learning_rate,  min_learning_rate, warmup_steps.of(steps),
+          steps,    schedule_power, schedule_cycles,   schedule_decay.of(steps)};
 }
 
 void TrainerOptions::validate() const {
@@ -154,6 +182,8 @@ void TrainerOptions::validate() const {
                       {"data_step", data_step, 0, any},
                       {"data_epoch", data_epoch, 0, INT64_MAX},
                       {"data_record", data_record, 0, INT64_MAX},
+                      {"schedule_cycles", schedule_cycles, 1, any},
+                      {"early_stopping", early_stopping, 0, any},
                       {"eval_every", eval_every, 0, any},
                       {"eval_batches", eval_batches, 1, any},
                       {"sample_every", sample_every, 0, any},
@@ -170,8 +200,14 @@ void TrainerOptions::validate() const {
                     gradient_accumulation, data_ranks, kMostMicroSteps));
   if (!pack && !document_end.empty()) problems.push_back("document_end is of packed rows: expected pack");
   if (resume && run_directory.empty()) problems.push_back("resume needs a run directory");
+  if (!(epochs >= 0 && epochs <= kMostEpochs))
+    problems.push_back(fmt::format("epochs is {}, expected 0 to {}", epochs, kMostEpochs));
+  if (!(spike_factor > 1 && std::isfinite(spike_factor)))
+    problems.push_back(fmt::format("spike_factor is {}, expected a number above 1", spike_factor));
+  if (keeps_best() && eval_every == 0)
+    problems.push_back("early_stopping and metric compare evaluations: expected eval_every above 0");
   try {
-    rate().validate();
+    if (epochs == 0) rate().validate();  // otherwise the trainer checks it when it knows the steps
   } catch (const Error& error) {
     problems.push_back(error.what());
   }

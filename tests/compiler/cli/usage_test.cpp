@@ -41,8 +41,8 @@ TEST(Usage, OptionsOfOtherProgramsNameTheirOwn) {
                "evaluate has no option --batch-size; did you mean --batch?\n");
   expect_start(problem_with({"generate", "m", "--max_tokens=3"}),
                "generate has no option --max_tokens; did you mean --max-new-tokens?\n");
-  expect_start(problem_with({"train", "m", "--epochs", "3"}),
-               "train has no option --epochs; did you mean --steps?\n");
+  expect_start(problem_with({"train", "m", "--num-epochs", "3"}),
+               "train has no option --num-epochs; did you mean --epochs?\n");
   expect_start(problem_with({"train", "m", "--gradient-accumulation-steps", "3"}),
                "train has no option --gradient-accumulation-steps; did you mean --accumulate?\n");
 }

@@ -20,6 +20,11 @@ function xOf(record) {
   return near ? near[run.across] : record.step;
 }
 
+/// The names of the metrics of the evaluations other than the loss.
+const ownFields = ["event", "step", "loss", "targets", "milliseconds", "tokens", "hours"];
+const metricsOf = evaluations => [...new Set(evaluations.flatMap(Object.keys))].filter(name => !ownFields.includes(name));
+const metricText = (name, value) => value === undefined ? "" : name.endsWith("accuracy") ? percentText(value) : value.toFixed(4);
+
 const lineOf = (name, records, key, index, more = {}) => ({ name, colour: lineColours[index], points: pointsOf(records, key), ...more });
 const charted = (lines, write, options = {}) => chart(lines, write, { across: acrossTexts[run.across], ...options });
 
@@ -41,7 +46,7 @@ function remarks() {
   if (evaluations.length > 2 && last(evaluations).loss > best.loss * 1.02)
     found.push(`The held-back loss rose from ${lossText(best.loss)} at step ${best.step} to ${lossText(last(evaluations).loss)}: the model has begun to fit its data by heart.`);
   const skipped = last(steps).skipped_steps;
-  if (skipped > 0) found.push(`${counted(skipped, "update")} were left out because a gradient overflowed.`);
+  if (skipped > 0) found.push(`${counted(skipped, "update")} were skipped because a gradient overflowed or was a spike.`);
   return found;
 }
 
@@ -61,9 +66,9 @@ function drawLoss() {
   const lines = [{ points: train, colour: lineColours[0], faint: true },
     { name: "training", points: train.length > 2 ? smoothed(train, run.smoothing) : train, colour: lineColours[0] },
     { name: "held back", points: held, colour: lineColours[1], dots: true }];
-  const accuracy = lineOf("accuracy", run.data.evaluations, "accuracy", 2, { dots: true });
-  content("loss", charted(lines, lossText, { isLog: run.isLog }), note("Nats per target. Faint: each step, or means of neighbours in a long run."),
-    accuracy.points.length > 0 ? charted([accuracy], percentText) : null);
+  const metrics = metricsOf(run.data.evaluations).map(name =>
+    charted([lineOf(name, run.data.evaluations, name, 2, { dots: true })], value => metricText(name, value)));
+  content("loss", charted(lines, lossText, { isLog: run.isLog }), note("Nats per target. Faint: each step, or means of neighbours in a long run."), ...metrics);
 }
 
 function drawSeries() {
@@ -83,8 +88,9 @@ function drawTables() {
   const { samples, evaluations, checkpoints, messages, options } = run.data;
   content("samples", ...(samples.length > 0 ? [...samples].reverse().map(sample =>
     element("div", {}, element("h3", {}, `Step ${sample.step}`), element("pre", { class: "prose" }, sample.text))) : [note("No samples: --sample-every N writes them.")]));
-  content("events", table(["Step", "Held-back loss", "Targets", "Time", "Accuracy"], evaluations.map(e =>
-    [e.step, lossText(e.loss), e.targets, secondsText(e.milliseconds / 1e3), e.accuracy === undefined ? "" : percentText(e.accuracy)])),
+  const metrics = metricsOf(evaluations);
+  content("events", table(["Step", "Held-back loss", "Targets", "Time", ...metrics], evaluations.map(e =>
+    [e.step, lossText(e.loss), e.targets, secondsText(e.milliseconds / 1e3), ...metrics.map(name => metricText(name, e[name]))])),
     checkpoints.length > 0 ? note(`Checkpoints: ${checkpoints.map(c => `step ${c.step}`).join(", ")}.`) : null, ...messages.map(note));
   content("options", options.length > 0 ? table(["Option", "Value"], options) : note("The run has no train.json."));
 }
@@ -93,16 +99,38 @@ function drawRun() { drawRunHead(), drawLoss(), drawSeries(), drawTables(); }
 
 function listen(id, event, change) {
   const control = document.getElementById(id);
-  control.addEventListener(event, () => { change(control); drawRun(); });
+  control.addEventListener(event, () => { change(control); if (run.data) drawRun(); });
+}
+
+function showRun({ data, lines }) {
+  run.data = unpacked(data, lines);
+  drawRun();
+}
+
+const secondsBetweenUpdates = 1;
+
+/// A page of `smelt watch` shows what the run has written until now. It is drawn again only if that has changed.
+async function updateRun(before) {
+  let text = before;
+  try {
+    const reply = await fetch("run.json");
+    text = await reply.text();
+    if (text !== before) reply.ok ? showRun(JSON.parse(text)) : content("head", note(JSON.parse(text).error.message));
+    document.body.classList.remove("lost");
+  } catch (error) {
+    document.body.classList.add("lost");
+    content("head", note(`The server does not answer: ${error.message}`));
+    text = "";
+  }
+  setTimeout(updateRun, secondsBetweenUpdates * 1e3, text);
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  const { data, lines } = JSON.parse(document.getElementById("data").textContent);
-  run.data = unpacked(data, lines);
+  const data = document.getElementById("data");
   listen("across", "change", control => { run.across = control.value; });
   listen("smoothing", "input", control => { run.smoothing = Number(control.value); });
   listen("logarithmic", "change", control => { run.isLog = control.checked; });
-  drawRun();
+  if (data.dataset.live) updateRun(""); else showRun(JSON.parse(data.textContent));
   for (const section of document.querySelectorAll("main > section"))
     document.getElementById("contents").append(element("a", { href: `#${section.id}` }, section.querySelector("h2").textContent));
 });

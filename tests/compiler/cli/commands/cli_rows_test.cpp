@@ -101,8 +101,17 @@ TEST_F(RowCommands, TranslationHasTheTargetAloneInItsLoss) {
   spill(path("pairs.jsonl"), lines);
   const std::string data =
       " --data pairs.jsonl --prompt-field translation.en --completion-field translation.fr ";
-  expect_good(smelt("train marian.json --steps 60 --lr 0.01 --run-dir run" + data));
+  const Outcome trained =
+      smelt("train marian.json --steps 60 --lr 0.01 --eval-every 30 --translations 5 --run-dir run" + data);
+  expect_good(trained);
+  EXPECT_TRUE(has(slurp(path("run/metrics.jsonl")), "\"bleu\":"));
   EXPECT_LT(held_back_loss("run" + data), 2.2);
+  const Outcome found = smelt("evaluate run --split held-back --translations 5 --json" + data);
+  expect_good(found);
+  EXPECT_TRUE(has(trained.out, fmt::format("bleu {:.4f}", Json::parse(found.out)["bleu"].get<double>())))
+      << trained.out << found.out;
+  expect_error(smelt("evaluate run --token-accuracy" + data),
+               "expected a decoder or a masked language model");
 }
 
 TEST_F(RowCommands, ChatsTeachTheAnswersOfTheAssistant) {

@@ -83,6 +83,52 @@ TEST_F(Training, WhatItSavedGeneratesAndEvaluates) {
   EXPECT_NEAR(evaluated, std::stod(trained.out.substr(at)), 1e-3) << trained.out;
 }
 
+TEST_F(Training, EpochsMetricsAndTheBestCheckpoint) {
+  const std::string command = train(
+      "--run-dir run --epochs 0.1 --warmup 10% --schedule warmup_stable_decay --eval-every 5 --metric "
+      "perplexity");
+  const Outcome trained =
+      smelt(command.substr(0, command.find("--warmup 2")) + command.substr(command.find("--eval-batches")));
+  expect_good(trained);
+  EXPECT_TRUE(has(trained.out, ", perplexity ")) << trained.out;
+  const Json options = Json::parse(slurp(path("run/options.json")));
+  EXPECT_EQ(options["warmup_steps"], "10%");
+  EXPECT_EQ(options["steps"], losses("run").size());
+  EXPECT_TRUE(has(slurp(path("run/metrics.jsonl")), "\"perplexity\":"));
+  expect_good(smelt("generate run --weights run/best --ids '32 33' --max-new-tokens 3"));
+
+  const Outcome resumed = smelt("train $GOLDEN --config run/train.json --resume --steps 40");
+  expect_good(resumed);
+  EXPECT_TRUE(has(resumed.out, "done at step 40"))
+      << "the steps replace the epochs of the file: " << resumed.out;
+  EXPECT_TRUE(has(smelt(train("--epochs 2 --steps 3")).err, "excludes"));
+  EXPECT_TRUE(has(smelt(train("--warmup 0.1")).err, "expected a number of steps, or a share"));
+}
+
+TEST_F(Training, TheAccuracyOfTokensIsThatOfEvaluate) {
+  const Outcome trained =
+      smelt(train("--run-dir run --steps 30 --eval-every 30 --held-back 0.2 --token-accuracy"));
+  expect_good(trained);
+  const Outcome found = smelt(
+      "evaluate run --data text.txt --data-format bytes --length 21 --batch 3 --batches 2 --held-back 0.2 "
+      "--split held-back --token-accuracy --json");
+  expect_good(found);
+  const double accuracy = Json::parse(found.out)["token_accuracy"];
+  EXPECT_GT(accuracy, 0);
+  EXPECT_TRUE(has(trained.out, fmt::format("token_accuracy {:.2f}%", 100 * accuracy))) << trained.out;
+}
+
+TEST_F(Training, UpdatesWithSpikesAreSkippedAndCounted) {
+  const Outcome trained = smelt(
+      train("--run-dir run --steps 40 --lr 0.000001 --dropout 0.3 --on-spike skip --spike-factor 1.01"));
+  expect_good(trained);
+  EXPECT_TRUE(has(trained.out, " updates skipped")) << trained.out;
+  EXPECT_TRUE(has(trained.err, "is skipped: the gradient norm is")) << trained.err;
+  expect_good(smelt(train("--run-dir all --steps 30 --on-spike skip --spike-factor 1000")));
+  expect_good(smelt(train("--run-dir ignored --steps 30")));
+  EXPECT_EQ(losses("all"), losses("ignored"));
+}
+
 /// A run that ended, one that went on and was killed, one whose newest checkpoint is damaged.
 TEST_F(Training, TheNewestWeightsOfARunAreUsedAndSaid) {
   expect_good(smelt(train("--run-dir run --steps 6 --checkpoint-every 2 ")));

@@ -14,7 +14,7 @@ TEST(LossScaling, HalvesOnOverflowAndDoublesAfterGoodSteps) {
   const LossScaling scaling{true, 8, 3};
   Value* finite = is_finite(b, norm);
   loss_scale(b, scaling);
-  adapt_loss_scale(b, scaling, finite);
+  adapt_loss_scale(b, scaling, norm, finite);
   testing::expect_valid(graph);
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   Tensors states;

@@ -279,6 +279,9 @@ TEST(RecordStream, GoesOnWithTheNextUnseenRecord) {
   }
   EXPECT_TRUE(std::ranges::equal(seen, std::span(all).first(seen.size())));
   EXPECT_EQ(place_at(step, range.size(), options).step, step);
+  const auto end = steps_of_epochs(range, 3, options);
+  EXPECT_EQ(place_at(end - 1, range.size(), options).epoch, 2);
+  EXPECT_GE(place_at(end, range.size(), options).epoch, 3);
   EXPECT_EQ(place_at(9, 20, {.batch = 1, .from = {9, 2, 30}}).epoch, 3) << "of data that have become fewer";
 }
 

@@ -341,6 +341,130 @@ TEST(Trainer, ChecksPlanAndDataBeforeItStarts) {
   EXPECT_HAS(message_of([&] { Trainer(session, options_for(d), text_data(d)); }), "no entry 'train_step'");
 }
 
+/// The text has 2700 tokens to train on, and an update reads 4 * 33 = 132.
+TEST(Trainer, EpochsDetermineTheSteps) {
+  const TemporaryDirectory d;
+  TrainerOptions options = options_for(d);
+  options.epochs = 2, options.warmup_steps = share_of_steps(0.1);
+  TrainingRun run(d, options);
+  EXPECT_EQ(run.trainer.run().step, 41);  // 2 * 2700 / 132 = 40.9
+  EXPECT_DOUBLE_EQ(run.recorder.steps[0].learning_rate, 2.0 / 5) << "the warm-up is 4.1 steps, rounded up";
+  TrainerOptions written;
+  read_json(read_text_file(d / "run/options.json"), written);
+  EXPECT_EQ(written.steps, 41);
+  options.resume = true, options.epochs = 3;
+  TrainingRun longer(d, options);
+  EXPECT_EQ(longer.trainer.run().step, 62);
+  ASSERT_EQ(longer.recorder.messages.size(), 1u);
+  EXPECT_HAS(longer.recorder.messages[0], "resumed at step 41 with other values of: steps, epochs");
+}
+
+/// At a constant rate that is high, the loss soon goes up and down.
+TEST(Trainer, StopsWithoutImprovementAndKeepsTheBest) {
+  const TemporaryDirectory whole, parts;
+  TrainerOptions options = options_for(whole);
+  options.schedule = ScheduleKind::constant, options.steps = 200, options.learning_rate = 4;
+  options.eval_every = 2, options.early_stopping = 3, options.keep_checkpoints = 1;
+  TrainingRun run(whole, options);
+  const TrainingResult result = run.trainer.run();
+  EXPECT_TRUE(result.without_improvement);
+  EXPECT_FALSE(result.stopped_early);
+  ASSERT_LT(result.step, 200);
+  const auto& evaluations = run.recorder.evaluations;
+  const auto best = std::ranges::min_element(evaluations, {}, &EvaluationRecord::loss);
+  EXPECT_EQ(result.step, best->step + 3 * 2);
+  EXPECT_EQ(result.best, checkpoint_path(whole / "run/best", best->step));
+  EXPECT_EQ(list_checkpoints(whole / "run/best"), std::vector{result.best});
+  EXPECT_EQ(checkpoint_step(list_checkpoints(whole / "run/checkpoints").back()), result.step);
+  EXPECT_HAS(run.recorder.messages.back(),
+             fmt::format("step {}: no better loss in 3 evaluations", result.step));
+
+  options.run_directory = parts / "run";
+  TrainingRun(parts, options, static_cast<int>(best->step) + 3).trainer.run();
+  options.resume = true;
+  TrainingRun rest(parts, options);
+  EXPECT_EQ(rest.trainer.run().step, result.step) << "the count goes on after --resume";
+  EXPECT_EQ(rest.trainer.run().step, result.step) << "nothing is left to do";
+  EXPECT_EQ(list_checkpoints(parts / "run/best"),
+            std::vector{checkpoint_path(parts / "run/best", best->step)});
+}
+
+TEST(Trainer, StopsAtASpike) {
+  const TemporaryDirectory d;
+  TrainerOptions options = options_for(d);
+  options.on_spike = SpikeAction::stop, options.spike_factor = 20;
+  TrainingRun run(d, options);
+  run.model.executor->large_norm_at_step = 32;
+  const std::string message = message_of([&] { run.trainer.run(); });
+  EXPECT_HAS(message, "training stopped at step 33: the gradient norm");
+  EXPECT_HAS(message, "its running mean");
+  EXPECT_HAS(message, "step-0000000030.safetensors");
+}
+
+/// The resumed run has the means of the first one.
+TEST(Trainer, SkipsASpikeAndLeavesTheStatesAsTheyWere) {
+  const TemporaryDirectory whole, parts;
+  TrainerOptions options = options_for(whole);
+  options.on_spike = SpikeAction::skip, options.spike_factor = 20;
+  const auto spike_at_32 = [](TrainingRun& run) { run.model.executor->large_norm_at_step = 32; };
+  TrainingRun run(whole, options);
+  spike_at_32(run);
+  std::vector<std::byte> before, after;
+  run.trainer.should_stop = [&] {
+    const auto values = run.model.session->state("momentum");
+    auto& copy = run.recorder.steps.back().step == 32 ? before : after;
+    if (run.recorder.steps.back().step <= 33) copy.assign(values.begin(), values.end());
+    return false;
+  };
+  EXPECT_EQ(run.trainer.run().step, 40);
+  EXPECT_EQ(before, after);
+  ASSERT_EQ(run.recorder.messages.size(), 1u);
+  EXPECT_HAS(run.recorder.messages[0], "step 33 is skipped: the gradient norm is ");
+
+  options.run_directory = parts / "run";
+  TrainingRun(parts, options, 30).trainer.run();
+  options.resume = true;
+  TrainingRun rest(parts, options);
+  rest.model.executor->large_norm_at_step = 32;
+  rest.trainer.run();
+  EXPECT_EQ(rest.recorder.messages, run.recorder.messages);
+  EXPECT_TRUE(
+      std::ranges::equal(run.model.session->state("parameters"), rest.model.session->state("parameters")));
+}
+
+TEST(Trainer, StopsWhereEveryUpdateIsSkipped) {
+  const TemporaryDirectory d;
+  TrainerOptions options = options_for(d);
+  options.on_spike = SpikeAction::skip, options.spike_factor = 20, options.steps = 200;
+  TrainingRun run(d, options);
+  run.model.executor->large_norm_at_step = 32, run.model.executor->large_norms = 20;
+  EXPECT_HAS(message_of([&] { run.trainer.run(); }), "20 successive updates were skipped");
+}
+
+/// A model of frequencies finds the most frequent token at every position.
+TEST(Trainer, CountsTokensAndTakesFurtherMetrics) {
+  const TemporaryDirectory d;
+  TrainingRun run(d, options_for(d));
+  run.trainer.token_targets = TokenTargets::next;
+  run.trainer.more_metrics = [] { return Metrics{{"bleu", 12.5}}; };
+  const TrainingResult result = run.trainer.run();
+  EXPECT_EQ(find_metric(result.metrics, "bleu"), 12.5);
+  EXPECT_NEAR(find_metric(run.recorder.evaluations[0].metrics, "token_accuracy").value(), 0, 0);
+  const std::string text = read_text_file(d / "text");
+  const auto spaces = static_cast<double>(std::ranges::count(text, ' ')) / static_cast<double>(text.size());
+  EXPECT_NEAR(find_metric(result.metrics, "token_accuracy").value(), spaces, 0.1);
+  EXPECT_HAS(read_text_file(d / "run/metrics.jsonl"), "\"token_accuracy\":");
+}
+
+TEST(Trainer, RefusesAMetricThatItDoesNotEvaluate) {
+  const TemporaryDirectory d;
+  TrainerOptions options = options_for(d);
+  options.metric = "accuracy";
+  EXPECT_HAS(message_of([&] { TrainingRun(d, options).trainer.run(); }), "it has loss, perplexity");
+  options.eval_every = 0;
+  EXPECT_HAS(message_of([&] { TrainingRun(d, options); }), "expected eval_every above 0");
+}
+
 TEST(TrainerOptions, ReadsAndRefusesJson) {
   TrainerOptions options;
   read_json(R"({"steps": 7, "schedule": "inverse-sqrt", "learning_rate": 0.5, "overfit_one_batch": true})",
@@ -354,7 +478,7 @@ TEST(TrainerOptions, ReadsAndRefusesJson) {
       [&] { read_json(R"({"step": 1, "batch": 1.5, "schedule": "square", "resume": 1})", options); });
   for (const char* part :
        {"'step' is no option", "'batch' is 1.5, expected a whole number",
-        "'schedule' is \"square\", expected constant, linear", "'resume' is 1, expected true"})
+        "'schedule' is \"square\", expected one of constant, linear", "'resume' is 1, expected true"})
     EXPECT_HAS(message, part);
   read_json(R"({"pack": true, "document_end": [10, 0]})", options);
   EXPECT_TRUE(options.pack);
