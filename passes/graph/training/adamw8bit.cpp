@@ -48,6 +48,8 @@ class BlockMoment {
     declare_vector_state(b_.module(), scales_name(), {blocks});
     scales_ = b_.state(scales_name());
     index_ = shift(b_, b_.convert(b_.state(name), DType::i32), -kLowestCode);
+    index_ =
+        b_.max(b_.min(index_, b_.like(index_, static_cast<double>(map_.size()) - 1)), b_.like(index_, 0));
   }
 
   /// The moment before the update: f32[blocks, kBlock].
@@ -100,12 +102,14 @@ void adamw8bit(const UpdateContext& c) {
         "flatten_parameters{{multiple={}}}",
         elements, kBlock, kBlock);
   const Shape blocks = {elements / kBlock, kBlock};
-  const BlockMoment m(c, "adamw8bit.m", true), v(c, "adamw8bit.v", false);
-  const AdamMoments next = next_moments(c, m.value(), v.value(), b.reshape(c.gradient(), blocks));
+  UpdateContext rows = c;
+  rows.parameters = b.reshape(c.parameters, blocks), rows.gradients = b.reshape(c.gradients, blocks);
+  const BlockMoment m(rows, "adamw8bit.m", true), v(rows, "adamw8bit.v", false);
+  const AdamMoments next = next_moments(rows, m.value(), v.value(), rows.gradient());
   m.write(next.m), v.write(next.v);
-  Value* rate = b.div(c.learning_rate, bias_correction(c, *c.options.beta1));
-  Value* step = b.mul(b.reshape(c.rates(rate), blocks), adam_direction(c, next));
-  c.write_parameters(b.sub(c.decayed_parameters(), b.reshape(step, c.flat.shape)));
+  Value* rate = rows.rates(b.div(c.learning_rate, bias_correction(c, *c.options.beta1)));
+  Value* updated = b.sub(rows.decayed_parameters(), b.mul(rate, adam_direction(rows, next)));
+  c.write_parameters(b.reshape(updated, c.flat.shape));
 }
 
 }  // namespace smelt

@@ -9,7 +9,8 @@
 //
 // The states have the moment "muon.m" of all parameters, the second moment "muon.v" of those of AdamW alone,
 // and for normuon a number "muon.rows" per row of a matrix. Matrices of one shape are a batch: each iteration
-// is three matmuls per shape. They read the storage type of the weights, as Jordan's bf16, and sum in f32.
+// is three matmuls per shape. They
+// have the storage type of the weights, as Jordan's have bf16.
 #include <cmath>
 #include <set>
 
@@ -59,31 +60,27 @@ DType multiplied_type(const UpdateContext& c) {
   return copy ? copy->dtype : c.flat.dtype;
 }
 
-/// A product of values that are rounded to `dtype`, in f32.
-Value* product(GraphBuilder& b, DType dtype, Value* a, Value* x, const char* spec) {
-  return widened(b, b.matmul(b.convert(a, dtype), b.convert(x, dtype), spec));
-}
-
 /// The norm of each matrix of a batch [matrices, rows, columns], in that shape.
 Value* norms(GraphBuilder& b, Value* x) {
   return b.broadcast(b.sqrt(b.sum(b.mul(x, x), {1, 2})), {0}, x->shape());
 }
 
 /// One iteration: X (a + b G + c G G), where G is X^T X, or from the left with X X^T, whichever is smaller.
-Value* iterate(GraphBuilder& b, DType dtype, Value* x, bool is_tall) {
-  Value* gram = product(b, dtype, x, x, is_tall ? "kab,kac->kbc" : "kab,kcb->kac");
-  Value* square = product(b, dtype, gram, gram, "kab,kbc->kac");
-  Value* sum = b.add(scale(b, gram, kB), scale(b, square, kC));
-  Value* change =
-      is_tall ? product(b, dtype, x, sum, "kab,kbc->kac") : product(b, dtype, sum, x, "kab,kbc->kac");
-  return b.add(scale(b, x, kA), change);
+/// All products have the type of X.
+Value* iterate(GraphBuilder& b, Value* x, bool is_tall) {
+  Value* gram = b.matmul(x, x, is_tall ? "kab,kac->kbc" : "kab,kcb->kac");
+  Value* square = b.matmul(gram, gram, "kab,kbc->kac");
+  Value* sum = b.add(scale(b, widened(b, gram), kB), scale(b, widened(b, square), kC));
+  sum = b.convert(sum, x->dtype());
+  Value* change = is_tall ? b.matmul(x, sum, "kab,kbc->kac") : b.matmul(sum, x, "kab,kbc->kac");
+  return b.convert(b.add(scale(b, widened(b, x), kA), widened(b, change)), x->dtype());
 }
 
 Value* orthogonalized(GraphBuilder& b, DType dtype, Value* x, bool is_tall) {
   Value* norm = norms(b, x);
-  x = b.div(x, b.max(norm, b.like(norm, kLeastNorm)));
-  for (int i = 0; i < kIterations; ++i) x = iterate(b, dtype, x, is_tall);
-  return x;
+  x = b.convert(b.div(x, b.max(norm, b.like(norm, kLeastNorm))), dtype);
+  for (int i = 0; i < kIterations; ++i) x = iterate(b, x, is_tall);
+  return widened(b, x);
 }
 
 double rate_factor(const Segment& segment, MatrixRate rate) {

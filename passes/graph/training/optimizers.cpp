@@ -49,12 +49,17 @@ void UpdateContext::require_whole(std::string_view what) const {
 
 Value* UpdateContext::rates(Value* rate, Value* place) const {
   Value* all = place ? spread(rate, place) : spread(rate);
-  return groups.rates.empty() ? all : b.mul(all, SegmentNumbers(b, flat, place).find(groups.rates));
+  return groups.rates.empty()
+             ? all
+             : b.mul(
+                   all,
+                   SegmentNumbers(b, flat, place ? place : flat_places(b, all->shape())).find(groups.rates));
 }
 
 Value* UpdateContext::weight_decays(Value* like, Value* place) const {
   if (groups.decays.empty()) return b.like(like, options.weight_decay);
-  return scale(b, SegmentNumbers(b, flat, place).find(groups.decays), options.weight_decay);
+  return scale(b, SegmentNumbers(b, flat, place ? place : flat_places(b, like->shape())).find(groups.decays),
+               options.weight_decay);
 }
 
 Value* UpdateContext::decayed_parameters() const {

@@ -10,7 +10,8 @@
 namespace smelt {
 
 /// Arguments of an update rule: values with the shape of the flat state of parameters, which holds all
-/// parameters one after another, and scalars of this step.
+/// parameters one after another, and scalars of this step. `parameters` and `gradients` may have another
+/// shape with as many elements, in the same order.
 struct UpdateContext {
   GraphBuilder& b;
   const ApplyOptimizerOptions& options;  // with all numbers that the rule reads
