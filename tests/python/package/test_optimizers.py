@@ -412,3 +412,30 @@ def test_a_rule_refuses_what_it_does_not_read():
 def test_states_in_parts_are_refused(options, message):
     with pytest.raises(smelt.Error, match=message):
         compile_text(program(), mode="train", mesh="data=2", zero=1, **options)
+
+
+OBJECTS = [
+    smelt.AdamW8bit(RATE),
+    smelt.Lion(RATE, lr_of={"*.bias": 2.0}, decay_of={"*.bias": 0.0}),
+    smelt.Muon(RATE, adamw_for=["2.*"], layer_decay=0.9),
+    smelt.NorMuon(RATE, matrix_lr="original"),
+    smelt.Adafactor(RATE, ema=0.9),
+    smelt.ScheduleFreeAdamW(RATE),
+]
+
+
+@pytest.mark.parametrize("rule", OBJECTS, ids=lambda rule: rule.rule)
+def test_modules_of_pytorch_train(rule):
+    import smelt.torch
+
+    class Loss(torch.nn.Sequential):
+        def forward(self, x, y):
+            return {"loss": torch.nn.functional.mse_loss(super().forward(x), y)}
+
+    torch.manual_seed(0)
+    layers = [torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 16), torch.nn.Tanh(), torch.nn.Linear(16, 4)]
+    x, y = torch.randn(32, 8), torch.randn(32, 4)
+    plan = smelt.torch.compile_module(Loss(*layers), {"x": x, "y": y}, mode="train", loss="loss", optimizer=rule)
+    session = plan.session()
+    losses = [session.step(x=x, y=y).loss for _ in range(30)]
+    assert losses[-1] < losses[0]
