@@ -73,7 +73,10 @@ std::map<std::string, int64_t, std::less<>> depths(const Module& module) {
 
 void multiply_by_depth(const Module& module, const State& flat, double decay, std::vector<double>& rates) {
   if (module.stage)
-    fail("layer_decay needs all layers: a stage of a pipeline has some of them; leave it out");
+    fail(
+        "--layer-decay={} needs all layers, and a stage of a pipeline has some of them: leave one of them "
+        "out",
+        decay);
   const auto depth = depths(module);
   int64_t largest = 0;
   for (const auto& [name, at] : depth) largest = std::max(largest, at);
