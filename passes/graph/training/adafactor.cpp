@@ -140,8 +140,8 @@ class AdafactorUpdate {
   }
   /// Root mean squares of the tensors of a batch: [tensors].
   Value* rms(const EqualTensors& batch, Value* x) const {
-    const auto elements = static_cast<double>(batch.elements() / batch.tensors);
-    return b_.sqrt(scale(b_, b_.sum(b_.mul(x, x), batch.axes()), 1 / elements));
+    const int64_t elements = batch.elements() / batch.tensors;
+    return b_.sqrt(scale(b_, b_.sum(b_.mul(x, x), batch.axes()), 1.0 / static_cast<double>(elements)));
   }
 
   Value* variance(const EqualTensors& batch, Value* g) {

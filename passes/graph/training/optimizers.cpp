@@ -18,8 +18,8 @@ void UpdateContext::write_parameters(Value* next) const {
   if (finite) next = b.select(spread(finite, next), next, parameters);
   if (state->dtype != DType::f32) {
     Value* bits = b.random(next->shape(), b.module().next_random_id());
-    Type stored{state->dtype, next->shape()};
-    next = b.create(Op::convert, {next, bits}, {}, std::move(stored))->result();
+    const Type stored{state->dtype, next->shape()};
+    next = b.create(Op::convert, {next, bits}, {}, stored)->result();
   }
   b.update("parameters", next);
   if (const State* copy = parameter_copy(b.module())) b.update(copy->name, b.convert(next, copy->dtype));

@@ -370,14 +370,16 @@ RULES = ["sgd", "momentum", "adagrad", "adam", "adamw", "lamb", "lion", "muon", 
 RULES += ["schedule-free-adamw", "adamw8bit"]
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_a_state_goes_on_to_the_same_bits(rule):
-    whole = trained(session_of(optimizer=rule))
-    first, second = trained(session_of(optimizer=rule), STEPS // 2), session_of(optimizer=rule)
+@pytest.mark.parametrize("options", [{"optimizer": rule} for rule in RULES] + [{"ema": 0.9}], ids=str)
+def test_a_state_goes_on_to_the_same_bits(options, tmp_path):
+    whole = trained(session_of(**options))
+    first, second = trained(session_of(**options), STEPS // 2), session_of(**options)
     second.load_state_dict(first.state_dict(optimizer=True))
     trained(second, STEPS - STEPS // 2, first=STEPS // 2)
     expected, found = whole.state_dict(), second.state_dict()
     assert all(numpy.array_equal(expected[name].numpy(), found[name].numpy()) for name in expected)
+    expected, found = saved(whole, tmp_path), saved(second, tmp_path)
+    assert all(numpy.array_equal(expected[name], found[name]) for name in expected)
 
 
 @pytest.mark.parametrize("rule", RULES)
