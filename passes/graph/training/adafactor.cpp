@@ -165,7 +165,7 @@ class AdafactorUpdate {
     return b_.min(rate, everywhere(b_, b_.rsqrt(c_.step), rate->shape()));
   }
 
-  /// What is subtracted from the parameters.
+  /// Returns the difference that the update subtracts from the parameters of a batch.
   Value* step_of(const EqualTensors& batch, Value* p, Value* g) {
     Value* v = variance(batch, g);
     Value* u = b_.mul(g, b_.rsqrt(b_.max(v, b_.like(v, kLeastVariance * kLeastVariance))));

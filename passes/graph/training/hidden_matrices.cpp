@@ -13,7 +13,7 @@ bool multiplies(const Node& node) {
 
 bool moves_no_data(const Node& node) { return info(node.op()).has(Trait::view) || node.is(Op::convert); }
 
-/// Adds the nodes that read `value` as it is, behind views; false if one of them does not multiply it.
+/// Adds the nodes that read `value`, also through views; false if one of them does not multiply it.
 bool add_products(const Value* value, llvm::DenseSet<const Node*>& products) {
   for (const Node* user : value->users()) {
     if (multiplies(*user))
@@ -50,9 +50,16 @@ llvm::DenseSet<const Node*> nodes_before(const Graph& graph, const llvm::DenseSe
   return before;
 }
 
-bool has_form_of_matrices(const Module::Parameter& parameter) {
-  const size_t rank = parameter.type.shape.size();
-  return !parameter.frozen && (rank == 2 || rank == 3);
+/// Filters of convolutions have three dims, too; they are multiplied as matrices, through a view.
+bool has_form_of_matrices(const Node& parameter) {
+  const Value& value = *parameter.result();
+  return value.rank() == 2 || (value.rank() == 3 && llvm::all_of(value.users(), [](const Node* user) {
+                                 return multiplies(*user);
+                               }));
+}
+
+bool is_trained(const Graph& graph, const std::string& name) {
+  return !graph.module().find_parameter(name)->frozen;
 }
 
 }  // namespace
@@ -67,7 +74,8 @@ std::vector<std::string> hidden_matrices(const Graph& graph) {
     const std::string& name = reader.parameter->get(attr::name);
     const bool is_hidden = !reader.products.empty() &&
                            llvm::all_of(reader.products, [&](const Node* p) { return before.contains(p); });
-    if (is_hidden && has_form_of_matrices(*graph.module().find_parameter(name))) names.push_back(name);
+    if (is_hidden && has_form_of_matrices(*reader.parameter) && is_trained(graph, name))
+      names.push_back(name);
   }
   return names;
 }

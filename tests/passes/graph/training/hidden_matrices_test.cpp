@@ -15,6 +15,8 @@ parameter "frozen" {frozen = true} : f32[6,6]
 parameter "added" : f32[6,6]
 parameter "query" : f32[4,6]
 parameter "key" : f32[4,6]
+parameter "stack" : f32[2,8,8]
+parameter "filter" : f32[8,4,2]
 parameter "bias" : f32[8]
 parameter "head" : f32[5,8]
 graph @loss(%ids: i32[B] {below = 11}) {
@@ -32,15 +34,21 @@ graph @loss(%ids: i32[B] {below = 11}) {
   %both = concat %query, %key {axis = 0} : f32[8,6]
   %bias = parameter "bias" : f32[8]
   %x4 = linear %x3, %both, %bias : f32[B,8]
+  %stack = parameter "stack" : f32[2,8,8]
+  %x5 = matmul %x4, %stack {spec = "bc,koc->bko"} : f32[B,2,8]
+  %sums = reduce add %x5 {axes = [1]} : f32[B,8]
+  %filter = parameter "filter" : f32[8,4,2]
+  %flat = reshape %filter : f32[8,8]
+  %x6 = linear %sums, %flat : f32[B,8]
   %head = parameter "head" : f32[5,8]
-  %y = linear %x4, %head : f32[B,5]
+  %y = linear %x6, %head : f32[B,5]
   %sum = reduce add %y {axes = [0, 1]} : f32[]
   %one = constant {value = 1.0} : f32[]
   return loss_sum = %sum, token_count = %one
 }
 )");
   EXPECT_EQ(hidden_matrices(*module->find_graph("loss")),
-            (std::vector<std::string>{"first", "query", "key"}));
+            (std::vector<std::string>{"first", "query", "key", "stack"}));
 }
 
 }  // namespace
