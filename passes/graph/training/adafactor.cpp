@@ -22,7 +22,8 @@ constexpr double kBeta2Decay = -0.8, kLargestRms = 1;
 
 /// Tensors of one shape: [tensors, stacked matrices, rows, columns], or [tensors, elements] of vectors.
 struct EqualTensors {
-  int64_t begin = 0, tensors = 0, stack = 1, rows = 0, columns = 0;  // rows = 0: vectors
+  size_t first = 0;                                       // segment of the subset
+  int64_t tensors = 0, stack = 1, rows = 0, columns = 0;  // rows = 0: vectors
   std::vector<size_t> segments = {};
   bool is_factored() const { return rows > 0; }
   Shape shape() const {
@@ -46,7 +47,7 @@ std::vector<EqualTensors> equal_tensors(const SegmentSubset& subset) {
   for (size_t i = 0; i < subset.numbers().size(); ++i) {
     EqualTensors tensor = tensor_of(subset.segment(i));
     const bool is_new = i == 0 || subset.segment(i).shape != subset.segment(i - 1).shape;
-    if (is_new) batches.push_back(tensor), batches.back().begin = subset.begin(i);
+    if (is_new) batches.push_back(tensor), batches.back().first = i;
     batches.back().segments.push_back(subset.numbers()[i]);
     ++batches.back().tensors;
   }
@@ -100,11 +101,11 @@ class AdafactorUpdate {
 
   void emit() {
     declare();
-    Value *g = c_.gradient(subset_.compact(c_.gradients)),
-          *p = widened(b_, subset_.compact(b_.state(kParameters)));
     std::vector<Value*> steps;
     for (const EqualTensors& batch : batches_) {
-      Value* step = step_of(batch, part(batch, p), part(batch, g));
+      const auto read = [&](Value* flat) { return subset_.batch(flat, batch.first, batch.shape()); };
+      Value* p = widened(b_, read(b_.state(kParameters)));
+      Value* step = step_of(batch, p, c_.gradient(read(c_.gradients)));
       steps.push_back(b_.reshape(step, {batch.elements()}));
     }
     for (const SlicedState* state : {&rows_, &columns_, &v_}) state->write();
@@ -128,10 +129,6 @@ class AdafactorUpdate {
       v += batch.is_factored() ? 0 : batch.elements();
     }
     rows_.declare(rows), columns_.declare(columns), v_.declare(v);
-  }
-
-  Value* part(const EqualTensors& batch, Value* compact) const {
-    return b_.reshape(b_.slice(compact, 0, batch.begin, batch.elements()), batch.shape());
   }
 
   Value* mean(Value* x, int64_t axis) const {

@@ -35,9 +35,9 @@ int64_t matrices_of(const Segment& segment) {
 
 /// Matrices of one shape that are adjacent in the compact vector.
 struct Batch {
-  int64_t begin = 0, matrices = 0, rows = 0, columns = 0, first_row = 0;
+  size_t first = 0;  // segment of the subset
+  int64_t matrices = 0, rows = 0, columns = 0, first_row = 0;
   Shape shape() const { return {matrices, rows, columns}; }
-  int64_t elements() const { return matrices * rows * columns; }
   int64_t all_rows() const { return matrices * rows; }
 };
 
@@ -48,7 +48,7 @@ std::vector<Batch> batches_of(const SegmentSubset& subset) {
     const Segment& segment = subset.segment(i);
     const int64_t rows = rows_of(segment), columns = columns_of(segment);
     if (batches.empty() || batches.back().rows != rows || batches.back().columns != columns)
-      batches.push_back({subset.begin(i), 0, rows, columns, row});
+      batches.push_back({i, 0, rows, columns, row});
     batches.back().matrices += matrices_of(segment);
     row += matrices_of(segment) * rows;
   }
@@ -141,16 +141,20 @@ class MuonUpdate {
     return values;
   }
 
+  /// Nesterov's momentum: where the next step would begin.
+  Value* looked_ahead(Value* g, Value* m) const {
+    Value* next = b_.add(m, scale(b_, b_.sub(g, m), 1 - *c_.options.momentum));
+    return b_.add(g, scale(b_, b_.sub(next, g), *c_.options.momentum));
+  }
+
   /// The orthogonal matrices, as a compact vector.
   Value* directions(Value* m) const {
     const SegmentSubset subset = matrices();
-    Value *g = c_.gradient(subset.compact(c_.gradients)), *before = subset.compact(m);
-    Value* next = b_.add(before, scale(b_, b_.sub(g, before), 1 - *c_.options.momentum));
-    Value* look_ahead = b_.add(g, scale(b_, b_.sub(next, g), *c_.options.momentum));
     const std::vector<Batch> batches = batches_of(subset);
     std::vector<Value*> parts;
     for (const Batch& batch : batches) {
-      Value* x = b_.reshape(b_.slice(look_ahead, 0, batch.begin, batch.elements()), batch.shape());
+      const auto read = [&](Value* flat) { return subset.batch(flat, batch.first, batch.shape()); };
+      Value* x = looked_ahead(c_.gradient(read(c_.gradients)), read(m));
       parts.push_back(orthogonalized(b_, type_, x, batch.rows > batch.columns));
     }
     if (divides_rows_) divide_rows(batches, parts);

@@ -23,15 +23,19 @@ class SegmentSubset {
   int64_t elements() const { return elements_; }
   const std::vector<size_t>& numbers() const { return numbers_; }
   const Segment& segment(size_t i) const { return flat_.segments[numbers_[i]]; }
-  /// Returns the begin of the i-th segment in the compact vector.
-  int64_t begin(size_t i) const { return begins_[i]; }
   /// Returns the elements of the subset of a flat value: [elements()].
   Value* compact(Value* flat) const;
+  /// Returns segments of a flat value from the first-th one of the subset on, as slices along the first dim
+  /// of `shape`. A slice is a segment or an equal part of one.
+  Value* batch(Value* flat, size_t first, const Shape& shape) const;
   /// Returns a compact vector's elements in the places of the flat state. All other places have any element
   /// of the vector.
   Value* spread(Value* compact) const;
 
  private:
+  /// Bounds indices, which are in range, so that no guard is needed.
+  Value* bounded(Value* index, int64_t end) const;
+
   GraphBuilder& b_;
   const State flat_;
   const std::vector<size_t> numbers_;
