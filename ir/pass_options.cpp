@@ -45,6 +45,9 @@ std::string option_text(const Target& value) { return value.str(); }
 std::string option_text(const std::optional<Target>& value) {
   return value ? value->str() : std::string(kAbsent);
 }
+std::string option_text(const std::optional<double>& value) {
+  return value ? option_text(*value) : std::string(kAbsent);
+}
 std::string option_text(const ScaledOption& value) { return fmt::format("{:.4g}", value.value / value.unit); }
 std::string option_text(const OptionalNumber& value) {
   return value.present ? option_text(value.value) : std::string(kAbsent);
@@ -114,6 +117,11 @@ void read_option(const OptionSource& source, Target& value) {
 }
 void read_option(const OptionSource& source, std::optional<Target>& value) {
   value = source.text == kAbsent ? std::nullopt : std::optional(target_of(source));
+}
+void read_option(const OptionSource& source, std::optional<double>& value) {
+  value.reset();
+  if (source.text == kAbsent) return;
+  read_option(source, value.emplace());
 }
 void read_option(const OptionSource& source, const ScaledOption& value) {
   double number = 0;

@@ -65,6 +65,7 @@ std::string option_text(const std::vector<std::string>& value);  // "a+b"; "none
 std::string option_text(const std::vector<Op>& value);           // "softmax+attention"; "none" if empty
 std::string option_text(const Target& value);
 std::string option_text(const std::optional<Target>& value);
+std::string option_text(const std::optional<double>& value);  // "none" if absent
 std::string option_text(const ScaledOption& value);
 std::string option_text(const OptionalNumber& value);
 inline std::string option_text(int value) { return option_text(static_cast<int64_t>(value)); }
@@ -98,6 +99,7 @@ void read_option(const OptionSource& source, std::vector<std::string>& value);
 void read_option(const OptionSource& source, std::vector<Op>& value);
 void read_option(const OptionSource& source, Target& value);
 void read_option(const OptionSource& source, std::optional<Target>& value);
+void read_option(const OptionSource& source, std::optional<double>& value);
 void read_option(const OptionSource& source, const ScaledOption& value);
 void read_option(const OptionSource& source, const OptionalNumber& value);
 template <typename T>

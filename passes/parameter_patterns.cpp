@@ -23,7 +23,8 @@ std::vector<std::string> names_of(const Module& module) {
 
 }  // namespace
 
-std::vector<bool> parameters_that_fit(const Module& module, const std::vector<std::string>& patterns) {
+std::vector<bool> parameters_that_fit(const Module& module, const std::vector<std::string>& patterns,
+                                      bool may_be_unused) {
   std::vector<std::string> unused;
   std::vector<bool> fits(module.parameters.size());
   for (const std::string& text : patterns) {
@@ -33,7 +34,7 @@ std::vector<bool> parameters_that_fit(const Module& module, const std::vector<st
       if (pattern.match(parameter.name)) used = fits[i] = true;
     if (!used) unused.push_back(text);
   }
-  if (!unused.empty())
+  if (!unused.empty() && !may_be_unused)
     fail("no parameter has a name that fits {}; there are {}", fmt::join(unused, ", "),
          fmt::join(names_of(module), ", "));
   return fits;

@@ -9,7 +9,9 @@
 namespace smelt {
 
 /// Returns for each parameter of the module whether its whole name fits one of the glob patterns, such as
-/// "*.bias". Throws Error with all patterns that no name fits, and for a text that is no pattern.
-std::vector<bool> parameters_that_fit(const Module& module, const std::vector<std::string>& patterns);
+/// "*.bias". Throws Error for a text that is no pattern, and, unless `may_be_unused`, with all patterns that
+/// no name fits.
+std::vector<bool> parameters_that_fit(const Module& module, const std::vector<std::string>& patterns,
+                                      bool may_be_unused = false);
 
 }  // namespace smelt

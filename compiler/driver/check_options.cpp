@@ -9,21 +9,36 @@
 namespace smelt {
 namespace {
 
-/// Refuses a number that the update rule does not read: it would be lost in silence.
+/// The names of the update rules for which `reads` is true.
+std::vector<std::string_view> rules_that(bool (*reads)(Optimizer)) {
+  std::vector<std::string_view> rules;
+  for (size_t i = 0; i < kOptimizerNames.size(); ++i)
+    if (reads(static_cast<Optimizer>(i))) rules.push_back(kOptimizerNames[i]);
+  return rules;
+}
+
+/// Refuses an option that the update rule does not read: it would be lost in silence.
 void refuse_unread(const ApplyOptimizerOptions& options) {
   const ApplyOptimizerOptions standard;
+  const auto text = [](std::optional<double> number) { return number ? fmt::format("{}", *number) : ""; };
   const struct {
     const char* option;
-    double given, standard;
-    std::vector<std::string_view> rules;
-  } rows[] = {{"--beta1", options.beta1, standard.beta1, {"adam", "adamw", "lamb"}},
-              {"--beta2", options.beta2, standard.beta2, {"adam", "adamw", "lamb"}},
-              {"--eps", options.eps, standard.eps, {"adam", "adamw", "lamb", "adagrad"}},
-              {"--momentum", options.momentum, standard.momentum, {"momentum"}}};
+    std::string given;  // empty: not given
+    bool (*reads)(Optimizer);
+  } rows[] = {
+      {"--beta1", text(options.beta1), [](Optimizer o) { return default_numbers(o).beta1.has_value(); }},
+      {"--beta2", text(options.beta2), [](Optimizer o) { return default_numbers(o).beta2.has_value(); }},
+      {"--eps", text(options.eps), [](Optimizer o) { return default_numbers(o).eps.has_value(); }},
+      {"--momentum", text(options.momentum),
+       [](Optimizer o) { return default_numbers(o).momentum.has_value(); }},
+      {"--matrix-lr", options.matrix_rate == standard.matrix_rate ? "" : "original", orthogonalizes},
+      {"--adamw-lr", options.adamw_rate == standard.adamw_rate ? "" : text(options.adamw_rate),
+       orthogonalizes},
+      {"--adamw-for", fmt::format("{}", fmt::join(options.adamw_for, ",")), orthogonalizes}};
   for (const auto& row : rows)
-    if (row.given != row.standard && std::ranges::find(row.rules, name(options.optimizer)) == row.rules.end())
+    if (!row.given.empty() && !row.reads(options.optimizer))
       fail("{}={} changes nothing with --optimizer={}: expected --optimizer={}", row.option, row.given,
-           name(options.optimizer), fmt::join(row.rules, ", "));
+           name(options.optimizer), fmt::join(rules_that(row.reads), ", "));
 }
 
 /// The rank and the targets of slots for adapters have no effect without slots.

@@ -135,7 +135,8 @@ class PipelineBuilder {
   FlattenParametersOptions flattening() const {
     return {.storage = options_.storage,
             .masters = options_.masters,
-            .frozen_from_model = options_.build.lora || !options_.trained.empty()};
+            .frozen_from_model = options_.build.lora || !options_.trained.empty(),
+            .multiple = flat_multiple(options_.training.optimizer.optimizer)};
   }
 
   ShardTrainingOptions sharing() const { return {.zero = options_.zero, .bucket = options_.zero_bucket}; }

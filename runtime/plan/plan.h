@@ -72,6 +72,10 @@ struct Segment {
   bool operator==(const Segment&) const = default;
 };
 
+/// Name of a flat state of training that averages parameters: the parameters at which the model is evaluated
+/// minus the parameters that are trained. It has the segments of the state "parameters".
+inline constexpr std::string_view kAverageOffset = "parameters.average";
+
 /// Memory that outlives one run of an entry: parameters, gradients, moments, counters, scalars set by the
 /// host. A flat state holds many tensors one after the other, its segments.
 struct State {

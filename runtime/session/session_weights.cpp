@@ -169,14 +169,28 @@ std::vector<std::string> unused_weights(const Plan& plan, const Checkpoint& weig
   return names_without(weights, used);
 }
 
-std::vector<HostTensor> weights_of(const Session& session) {
+namespace {
+
+/// Adds the difference to averaged parameters, if the plan trains them.
+void add_offset(const Session& session, const std::string& name, std::span<float> values) {
+  const State* offsets = session.plan().find_state(kAverageOffset);
+  if (!offsets || std::ranges::find(offsets->segments, name, &Segment::name) == offsets->segments.end())
+    return;
+  const std::vector<float> offset = session.read_segment(kAverageOffset, name);
+  for (size_t i = 0; i < values.size(); ++i) values[i] += offset[i];
+}
+
+}  // namespace
+
+std::vector<HostTensor> weights_of(const Session& session, WeightsAt at) {
   std::vector<HostTensor> tensors;
   for (const State& state : session.plan().states) {
     if (!holds_weights(state)) continue;
     for (const Segment& s : state.segments) {
       if (is_cut(s))
         fail("parameter '{}' is shared by ranks in parts: files of weights hold whole ones", s.name);
-      const std::vector<float> values = session.read_segment(state.name, s.name);
+      std::vector<float> values = session.read_segment(state.name, s.name);
+      if (at == WeightsAt::evaluation) add_offset(session, s.name, values);
       const std::string& name = s.checkpoint_names.empty() ? s.name : s.checkpoint_names.front();
       HostTensor& tensor = tensors.emplace_back(HostTensor{name, DType::f32, stored_shape(s), {}});
       tensor.bytes.resize(values.size() * sizeof(float));
@@ -192,7 +206,7 @@ std::vector<HostTensor> weights_of(const Session& session) {
 
 void Session::save_weights(const std::filesystem::path& path,
                            std::map<std::string, std::string> metadata) const {
-  const std::vector<HostTensor> all = weights_of(*this);
+  const std::vector<HostTensor> all = weights_of(*this, WeightsAt::evaluation);
   std::vector<TensorView> views;
   for (const HostTensor& t : all) views.push_back({t.name, t.dtype, t.shape, t.bytes});
   metadata.emplace("format", "pt");

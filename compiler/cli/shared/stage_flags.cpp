@@ -26,8 +26,11 @@ std::vector<std::pair<std::string, std::string>> stage_flags(const Plan& plan,
   add("--weight-decay", fmt::format("{}{}", o.weight_decay, o.decay_all ? " of all" : ""));
   add("--clip", fmt::format("{}", o.clip_norm));
   add("numbers of the optimizer",
-      fmt::format("{}, {}, {}, {}, {}, {}, {}, {}", o.beta1, o.beta2, o.eps, o.momentum, o.dampening,
-                  o.nesterov, o.learning_rate_decay, o.initial_accumulator_value));
+      fmt::format("{}, {}, {}, {}, {}, {}, {}, {}", option_text(o.beta1), option_text(o.beta2),
+                  option_text(o.eps), option_text(o.momentum), o.dampening, o.nesterov, o.learning_rate_decay,
+                  o.initial_accumulator_value));
+  add("--lr-of", fmt::format("{}", fmt::join(o.rate_of, ", ")));
+  add("--decay-of", fmt::format("{}", fmt::join(o.decay_of, ", ")));
   add("--dropout", c.build.dropout ? fmt::format("{}", *c.build.dropout) : "the model's");
   add("--train-only", fmt::format("{}", fmt::join(c.trained, ", ")));
   add("--attention", fmt::format("{}", static_cast<int>(c.attention)));

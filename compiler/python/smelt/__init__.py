@@ -13,7 +13,19 @@ with suitable_settings():  # before all else that imports it
 from .arrays import as_ids
 from .batch import Batch, BatchProgress, Beam, Token
 from .errors import Error
-from .optimizers import LAMB, SGD, Adagrad, Adam, AdamW
+from .optimizers import (
+    LAMB,
+    SGD,
+    Adafactor,
+    Adagrad,
+    Adam,
+    AdamW,
+    AdamW8bit,
+    Lion,
+    Muon,
+    NorMuon,
+    ScheduleFreeAdamW,
+)
 from .plan import Plan, compile, load
 from .presets import get_config
 from .reports import doctor
@@ -22,15 +34,21 @@ from .session import Session, StepResult
 __all__ = [
     "LAMB",
     "SGD",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
+    "AdamW8bit",
     "Batch",
     "BatchProgress",
     "Beam",
     "DeviceTensor",
     "Error",
+    "Lion",
+    "Muon",
+    "NorMuon",
     "Plan",
+    "ScheduleFreeAdamW",
     "Session",
     "StepResult",
     "Tensor",

@@ -42,7 +42,7 @@ class CompileOptions(TypedDict, total=False):
     dropout: float
     train_only: Union[str, Sequence[str]]
     # Optimiser.
-    optimizer: Literal["sgd", "momentum", "adagrad", "adam", "adamw", "lamb"]
+    optimizer: Literal["sgd", "momentum", "adagrad", "adam", "adamw", "lamb", "lion", "muon", "normuon", "adafactor", "schedule-free-adamw", "adamw8bit"]
     decay: Literal["declared", "all"]
     weight_decay: float
     clip: float
@@ -50,6 +50,13 @@ class CompileOptions(TypedDict, total=False):
     beta2: float
     eps: float
     momentum: float
+    lr_of: Union[str, Sequence[str]]
+    decay_of: Union[str, Sequence[str]]
+    layer_decay: float
+    ema: float
+    matrix_lr: Literal["match-rms", "original"]
+    adamw_lr: float
+    adamw_for: Union[str, Sequence[str]]
     # Memory.
     memory_budget: Union[str, int]
     recompute: str

@@ -16,7 +16,8 @@ namespace smelt {
 namespace {
 
 constexpr int64_t alignment = 16;  // elements: 64 bytes of f32
-int64_t aligned(int64_t offset) { return (offset + alignment - 1) / alignment * alignment; }
+int64_t rounded_up(int64_t number, int64_t unit) { return (number + unit - 1) / unit * unit; }
+int64_t aligned(int64_t offset) { return rounded_up(offset, alignment); }
 
 std::vector<int64_t> constant_shape(const Module::Parameter& parameter) {
   std::vector<int64_t> shape;
@@ -119,10 +120,10 @@ int64_t place(std::vector<Segment>& run, int64_t begin) {
   return begin;
 }
 
-Shape place_dense(Runs& runs) {
+Shape place_dense(Runs& runs, int64_t multiple) {
   int64_t end = 0;
   for (std::vector<Segment>& run : runs) end = place(run, aligned(end));
-  return {aligned(end)};
+  return {rounded_up(aligned(end), multiple)};
 }
 
 Shape place_in_buckets(Runs& runs, const FlattenParametersOptions& options) {
@@ -145,7 +146,7 @@ State flat_state(Module& module, std::string_view name, int first, int end,
   for (int part = first; part < end; ++part)
     for (const Run& run : runs)
       if (part_in(module.mesh(), *run.front()) == part) placed.push_back(segments_of(run, module.mesh()));
-  flat.shape = options.ranks == 0 ? place_dense(placed) : place_in_buckets(placed, options);
+  flat.shape = options.ranks == 0 ? place_dense(placed, options.multiple) : place_in_buckets(placed, options);
   for (std::vector<Segment>& run : placed) std::ranges::move(run, std::back_inserter(flat.segments));
   return flat;
 }
@@ -215,6 +216,17 @@ State& declare_scalar_state(Module& module, std::string name, double initial) {
   State state;
   state.name = std::move(name);
   state.init = {Initializer::Kind::value, initial, 0};
+  module.states.push_back(std::move(state));
+  return module.states.back();
+}
+
+State& declare_vector_state(Module& module, std::string name, Shape shape, DType dtype) {
+  if (State* known = module.find_state(name)) return *known;
+  State state;
+  state.name = std::move(name);
+  state.role = Role::optimizer;
+  state.dtype = dtype;
+  state.shape = std::move(shape);
   module.states.push_back(std::move(state));
   return module.states.back();
 }

@@ -30,13 +30,14 @@ struct FlattenParametersOptions {
   int64_t ranks = 0;                  // ranks that share the rows of a bucket; 0: flat states have one dim
   bool frozen_from_model = false;     // true: checkpoints omit "parameters.frozen"
   int64_t bucket = int64_t{1} << 24;  // most elements per bucket, before rounding up to whole rows
+  int64_t multiple = 1;               // the number of elements of a flat state of one dim is a multiple of it
   int64_t padding = 32;               // padding up to bucket borders is at most 1 / padding of all elements
 };
 template <typename Field>
 void visit_options(Field& field, FlattenParametersOptions& o) {
   field("storage", o.storage), field("masters", o.masters), field("ranks", RangedOption{o.ranks, 1});
   field("frozen_from_model", o.frozen_from_model), field("bucket", RangedOption{o.bucket, 1});
-  field("padding", RangedOption{o.padding, 1});
+  field("multiple", RangedOption{o.multiple, 1}), field("padding", RangedOption{o.padding, 1});
 }
 /// Flattens the parameters. Returns false if the state "parameters" exists already, or if the module has no
 /// parameters.
@@ -54,6 +55,9 @@ const State& flat_parameters(Module& module);
 State& declare_flat_state(Module& module, std::string name, Role role, double initial = 0);
 /// Declares an f32 scalar. Returns the existing state if the name is declared already.
 State& declare_scalar_state(Module& module, std::string name, double initial = 0);
+/// Declares a state of the optimizer that has zeros and no segments. Returns the existing state if the name
+/// is declared already.
+State& declare_vector_state(Module& module, std::string name, Shape shape, DType dtype = DType::f32);
 /// Returns the end of the last segment with weight decay, as an index of the flat state; if `all`, the end of
 /// the last segment. Elements from this index on are not decayed.
 int64_t decay_boundary(const State& flat, bool all = false);

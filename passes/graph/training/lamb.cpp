@@ -23,10 +23,10 @@ struct Direction {
 Direction direction(const UpdateContext& c, Value* p, Value* g, Value* m, Value* v, Value* place) {
   GraphBuilder& b = c.b;
   const AdamMoments next = next_moments(c, m, v, g);
-  Value* correction = b.reciprocal(bias_correction(c, c.options.beta1));
+  Value* correction = b.reciprocal(bias_correction(c, *c.options.beta1));
   Value* u = b.mul(adam_direction(c, next), c.spread(correction, p));
   if (c.options.weight_decay != 0)
-    u = c.where_decayed(b.add(u, scale(b, p, c.options.weight_decay)), u, place);
+    u = c.where_decayed(b.add(u, b.mul(p, c.weight_decays(p, place))), u, place);
   return {next, u};
 }
 
@@ -73,7 +73,7 @@ void lamb(const UpdateContext& c) {
   Value* ratio = trust_ratio(b, squares.p, squares.u);
   c.write("lamb.m", all.moments.m, m);
   c.write("lamb.v", all.moments.v, v);
-  Value* rate = b.mul(c.spread(c.learning_rate), segments.spread(ratio));
+  Value* rate = b.mul(c.rates(c.learning_rate), segments.spread(ratio));
   c.write_parameters(b.sub(c.parameters, b.mul(rate, all.u)));
 }
 

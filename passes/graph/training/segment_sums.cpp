@@ -1,11 +1,11 @@
 #include "passes/graph/training/segment_sums.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 #include "passes/expressions.h"
 #include "passes/graph/training/flatten_parameters.h"
+#include "passes/graph/training/segment_search.h"
 
 namespace smelt {
 
@@ -91,27 +91,8 @@ Value* SegmentSums::sums(Value* rows) const {
   return b_.sum(b_.select(inside(segment_chunks_, most), parts, b_.like(parts, 0)), {1});
 }
 
-/// The last segment that begins no later than an element: from the one of its block of elements on, by
-/// halving steps over those that begin inside the block.
 Value* SegmentSums::segment_of_elements() const {
-  const int64_t elements = elements_ * tile_, block = chunk_ * tile_;
-  std::vector<double> coarse;
-  int64_t most = 0;
-  for (int64_t begin = 0; begin < elements; begin += block) {
-    const auto until = [&](int64_t place) {
-      return std::ranges::upper_bound(offsets_, static_cast<double>(place)) - offsets_.begin() - 1;
-    };
-    coarse.push_back(static_cast<double>(std::max<int64_t>(0, until(begin))));
-    most = std::max<int64_t>(most, until(std::min(begin + block, elements) - 1) - until(begin));
-  }
-  Value* place = flat_places(b_, shape_);
-  Value* found = b_.gather(table(coarse), b_.div(place, b_.like(place, static_cast<double>(block))));
-  const double last = static_cast<double>(offsets_.size()) - 1;
-  for (auto step = std::bit_floor(static_cast<uint64_t>(most)); step > 0; step /= 2) {
-    Value* next = b_.min(shift(b_, found, static_cast<double>(step)), b_.like(found, last));
-    found = b_.select(b_.ge(place, b_.gather(table(offsets_), next)), next, found);
-  }
-  return found;
+  return segment_of(b_, offsets_, flat_places(b_, shape_), elements_ * tile_, chunk_ * tile_);
 }
 
 Value* SegmentSums::spread(Value* by_segment) const { return b_.gather(by_segment, segment_of_elements()); }

@@ -7,9 +7,7 @@
 //            belongs to one segment, whose last chunk may be shorter than a row.
 //   sums     sums each row, without the elements after the end of its chunk, and then adds the sums of the
 //            chunks of each segment: [segments]
-//   spread   finds the segment of every element by a search in the table of the segments' offsets. Elements
-//            are divided into blocks, and a second table has, for each block, the segment in which it begins.
-//            The search begins at that segment.
+//   spread   finds the segment of every element by a search (segment_search.h).
 //
 // If a flat state is sharded, its shape is [buckets, bucket rows, elements per bucket row]. Each rank has an
 // equal share of the rows of every bucket. In this case, `tiles` first sums tiles (at most 16 adjacent

@@ -7,8 +7,11 @@
 #include "passes/graph/autodiff/differentiate.h"
 #include "passes/graph/simplify/decompose.h"
 #include "passes/graph/training/apply_optimizer.h"
+#include "passes/graph/training/averaged_parameters.h"
 #include "passes/graph/training/flatten_parameters.h"
 #include "passes/graph/training/gradient_sums.h"
+#include "passes/graph/training/hidden_matrices.h"
+#include "passes/parameter_patterns.h"
 #include "runtime/base/error.h"
 
 namespace smelt {
@@ -88,6 +91,17 @@ void make_train_step(Module& module, const TrainingOptions& options) {
   apply_optimizer(graph, optimizer);
 }
 
+/// Names the matrices that the optimizer orthogonalizes, if it does.
+void find_matrices(const Module& module, TrainingOptions& options) {
+  ApplyOptimizerOptions& o = options.optimizer;
+  if (!orthogonalizes(o.optimizer)) return;
+  const std::vector<bool> excluded = parameters_that_fit(module, o.adamw_for);
+  for (const std::string& name : hidden_matrices(*module.find_graph(options.loss))) {
+    const auto found = llvm::find_if(module.parameters, [&](const auto& p) { return p.name == name; });
+    if (!excluded[static_cast<size_t>(found - module.parameters.begin())]) o.matrices.push_back(name);
+  }
+}
+
 /// The gradient of loss_sum. With a loss scale it is that of the scaled mean, which stays in the range of f16
 /// where a sum over targets would not.
 void differentiate_sum(Graph& graph, const TrainingOptions& options) {
@@ -106,15 +120,20 @@ void make_accumulate(Module& module, const TrainingOptions& options) {
 
 }  // namespace
 
-bool make_training_entries(Module& module, const TrainingOptions& options) {
+bool make_training_entries(Module& module, const TrainingOptions& given) {
+  TrainingOptions options = given;
   check_loss(module, options.loss);
+  find_matrices(module, options);
   if (llvm::all_of(module.parameters, [](const auto& parameter) { return parameter.frozen; }))
     fail("there is nothing to train: all parameters are frozen");
-  flatten_parameters(module);
+  flatten_parameters(module, {.multiple = flat_multiple(options.optimizer.optimizer)});
+  const size_t others = module.graphs.size();
   make_train_step(module, options);
-  if (!options.accumulation) return true;
-  make_accumulate(module, options);
-  make_apply(module, options);
+  if (options.accumulation) {
+    make_accumulate(module, options);
+    make_apply(module, options);
+  }
+  for (const auto& graph : llvm::ArrayRef(module.graphs).take_front(others)) read_averages(*graph);
   return true;
 }
 

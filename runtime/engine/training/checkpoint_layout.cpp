@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "runtime/base/error.h"
 #include "runtime/engine/training/checkpoint.h"
@@ -89,6 +90,15 @@ HostTensor parameter(const Place& place, const TensorView& state) {
   return tensor;
 }
 
+/// The sum of two tensors of one shape, as f32.
+HostTensor sum_of(const HostTensor& a, const HostTensor& b) {
+  std::vector<float> sum = read_floats({a.name, a.dtype, a.shape, a.bytes});
+  const std::vector<float> addend = read_floats({b.name, b.dtype, b.shape, b.bytes});
+  std::ranges::transform(sum, addend, sum.begin(), std::plus<>());
+  const auto bytes = std::as_bytes(std::span(sum));
+  return {a.name, DType::f32, a.shape, {bytes.begin(), bytes.end()}};
+}
+
 bool fits(const Place& place, const TensorView* state) {
   if (!state || place.offset < 0 || (place.transposed && place.shape.size() != 2)) return false;
   const int64_t elements = count_elements(place.shape);
@@ -141,6 +151,9 @@ Checkpoint parameters_in(const Checkpoint& file, std::string_view layout) {
       fail_with(Status::invalid_file, "'{}': parameter '{}' lies outside of its state '{}'",
                 file.path().string(), place.name, place.state);
     tensors.push_back(parameter(place, *state));
+    if (const TensorView* offsets = place.state == "parameters" ? file.find(kAverageOffset) : nullptr;
+        fits(place, offsets))
+      tensors.back() = sum_of(tensors.back(), parameter(place, *offsets));
   }
   return Checkpoint::of(std::move(tensors), file.path());
 }

@@ -23,7 +23,8 @@ std::vector<Segment> parameter_segments(std::string_view layout, const std::stri
 
 /// Returns the parameters of the checkpoint `file`, with the names and shapes that weight files use.
 /// `layout`, a result of parameter_layout, specifies where they are in the file's states. Throws Error
-/// (invalid_file) if the layout does not fit the states.
+/// (invalid_file) if the layout does not fit the states. If the run averaged parameters (kAverageOffset in
+/// runtime/plan/plan.h), returns the averages.
 Checkpoint parameters_in(const Checkpoint& file, std::string_view layout);
 
 }  // namespace smelt

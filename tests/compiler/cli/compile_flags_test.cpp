@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "compiler/driver/option_table.h"
 #include "runtime/base/error.h"
 #include "runtime/cuda/driver.h"
 
@@ -53,21 +54,26 @@ void expect_refused(const CompileFlags& flags, const std::string& part) {
 }
 
 TEST(CompileFlags, RefuseNumbersThatNoUpdateRuleTakes) {
-  for (const auto& [member, value, part] :
-       {std::tuple{&ApplyOptimizerOptions::beta1, 1.0, "beta1 is 1, expected a number from 0 on, below 1"},
-        {&ApplyOptimizerOptions::eps, -1.0, "eps is -1"},
-        {&ApplyOptimizerOptions::weight_decay, NAN, "weight_decay is nan"},
-        {&ApplyOptimizerOptions::clip_norm, -1.0, "clip is -1"}}) {
+  const auto expect = [](const char* option, const char* value, const char* part) {
     CompileFlags flags;
-    flags.values.training.optimizer.*member = value;
+    find_option(option)->set(flags.values, value);
     expect_refused(flags, part);
-  }
+  };
+  expect("beta1", "1", "beta1 is 1, expected a number from 0 on, below 1");
+  expect("eps", "-1", "eps is -1");
+  expect("weight-decay", "nan", "weight_decay is nan");
+  expect("clip", "-1", "clip is -1");
+  expect("layer-decay", "-1", "layer_decay is -1");
+  expect("lr-of", "*.bias", "lr-of has '*.bias', expected PATTERN=FACTOR");
+  expect("decay-of", "*.bias=-1", "decay-of has '*.bias=-1', expected PATTERN=FACTOR");
 }
 
 TEST(CompileFlags, RefuseWhatWouldChangeNothing) {
   CompileFlags momentum, stage, caches;
   momentum.values.training.optimizer.momentum = 0.5;
-  expect_refused(momentum, "--momentum=0.5 changes nothing with --optimizer=adamw");
+  expect_refused(
+      momentum,
+      "--momentum=0.5 changes nothing with --optimizer=adamw: expected --optimizer=momentum, muon, normuon");
   momentum.values.training.optimizer.optimizer = Optimizer::momentum;
   EXPECT_EQ(momentum.options().training.optimizer.momentum, 0.5);
   stage.values.stage = 1;

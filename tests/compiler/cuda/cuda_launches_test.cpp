@@ -75,6 +75,8 @@ INSTANTIATE_TEST_SUITE_P(Rules, UpdateLaunches,
                                            UpdateCase{Optimizer::adamw, 0, DType::f16, 2},
                                            UpdateCase{Optimizer::adamw, 1, DType::f16, 2},
                                            UpdateCase{Optimizer::sgd, 1, DType::f32, 2},
+                                           UpdateCase{Optimizer::lion, 1, DType::bf16, 2},
+                                           UpdateCase{Optimizer::schedule_free_adamw, 1, DType::bf16, 2},
                                            UpdateCase{Optimizer::lamb, 0, DType::f32, 4},
                                            UpdateCase{Optimizer::lamb, 1, DType::f32, 4},
                                            UpdateCase{Optimizer::lamb, 1, DType::f16, 4}));

@@ -377,10 +377,20 @@ INSTANTIATE_TEST_SUITE_P(Models, GoldenPlans,
                          ::testing::Values("gpt2", "bert-multi", "llama-llama3", "t5-gated", "vit-odd",
                                            "gemma2", "bloom"));
 
-/// Updates whose norms and scalars are tails, alone and after gradients that were accumulated.
+/// Squares have twice the relative error of gradients, and 8-bit moments that of a code.
+double tolerance(const std::string& state) {
+  return state.ends_with(".v") || state.starts_with("adafactor.") || state.starts_with("adamw8bit.") ? 1e-3
+                                                                                                     : 1e-4;
+}
+
+/// Updates whose norms and scalars are tails, alone and after gradients that were accumulated. Not lion: a
+/// rounding of the gradient may change the sign of a direction.
 TEST(GoldenUpdates, AreAsOnTheCpu) {
   const Description description = read_description(golden("gpt2"));
-  for (const Optimizer optimizer : {Optimizer::adamw, Optimizer::lamb}) {
+  for (const Optimizer optimizer :
+       {Optimizer::adamw, Optimizer::lamb, Optimizer::muon, Optimizer::normuon, Optimizer::adafactor,
+        Optimizer::schedule_free_adamw, Optimizer::adamw8bit}) {
+    SCOPED_TRACE(name(optimizer));
     CompileOptions cpu, gpu = for_gpu();
     for (CompileOptions* options : {&cpu, &gpu}) {
       options->entries = {"train_step", "accumulate", "apply"};
@@ -395,7 +405,7 @@ TEST(GoldenUpdates, AreAsOnTheCpu) {
       const SymbolValues symbols = {{"B", 3}, {"T", 13}};
       const auto expected = after_run(one, entry, symbols), actual = after_run(two, entry, symbols);
       for (const auto& [name, values] : expected)
-        EXPECT_LE(distance(actual.at(name), values), name == "adam.v" ? 1e-3 : 1e-4) << entry << ": " << name;
+        EXPECT_LE(distance(actual.at(name), values), tolerance(name)) << entry << ": " << name;
     }
   }
 }

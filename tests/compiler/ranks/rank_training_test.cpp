@@ -116,6 +116,19 @@ const RankCase kRankCases[] = {
      2e-3,
      {"data=4"},
      3},
+    {"gpt2_muon", R"({"family": "gpt2", )" SMELT_RANK_SIZES, Optimizer::muon, DType::f32, 1e-5, {"data=2"}},
+    {"llama_adafactor",
+     R"({"family": "llama", )" SMELT_RANK_SIZES,
+     Optimizer::adafactor,
+     DType::f32,
+     1e-5,
+     {"data=2"}},
+    {"gpt2_schedule_free",
+     R"({"family": "gpt2", )" SMELT_RANK_SIZES,
+     Optimizer::schedule_free_adamw,
+     DType::f32,
+     1e-5,
+     {"data=2"}},
 };
 
 /// Ranks that have batches of their own.

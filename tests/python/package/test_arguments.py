@@ -60,7 +60,11 @@ def test_descriptions():
         smelt.compile({"layers": {1}})
 
 
-@pytest.mark.parametrize("rule", [smelt.SGD, smelt.Adam, smelt.AdamW, smelt.LAMB, smelt.Adagrad])
+RULES = [smelt.SGD, smelt.Adam, smelt.AdamW, smelt.LAMB, smelt.Adagrad, smelt.Lion, smelt.Muon, smelt.NorMuon]
+RULES += [smelt.Adafactor, smelt.ScheduleFreeAdamW, smelt.AdamW8bit]
+
+
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("rate", [float("nan"), float("inf"), -1.0, "fast"])
 def test_rates(rule, rate):
     with pytest.raises(smelt.Error, match="lr: .*expected a"):

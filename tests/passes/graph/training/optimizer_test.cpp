@@ -75,6 +75,14 @@ struct Reference {
   int t = 0;
   const State* flat = nullptr;  // whose segments are the layers of lamb
 
+  double number(std::optional<double> UpdateNumbers::* member, std::optional<double> given) const {
+    return given.value_or((default_numbers(o.optimizer).*member).value_or(0));
+  }
+  double beta1() const { return number(&UpdateNumbers::beta1, o.beta1); }
+  double beta2() const { return number(&UpdateNumbers::beta2, o.beta2); }
+  double eps() const { return number(&UpdateNumbers::eps, o.eps); }
+  double momentum() const { return number(&UpdateNumbers::momentum, o.momentum); }
+
   void update(std::vector<double>& p, std::vector<double> g, const std::vector<bool>& decays, double lr) {
     ++t;
     m.resize(p.size());
@@ -85,11 +93,16 @@ struct Reference {
       for (double& x : g) x *= std::min(1.0, o.clip_norm / (std::sqrt(norm) + 1e-6));
     for (size_t i = 0; i < p.size(); ++i) {
       const double decay = o.decay_all || decays[i] ? o.weight_decay : 0;
-      if (o.optimizer != Optimizer::adamw && o.optimizer != Optimizer::lamb) g[i] += decay * p[i];
+      if (adds_decay_to_gradient()) g[i] += decay * p[i];
       element(p[i], g[i], m[i], v[i], decay, lr);
     }
     if (o.optimizer == Optimizer::lamb)
       for (const Segment& layer : flat->segments) lamb(layer, p, lr);
+  }
+
+  bool adds_decay_to_gradient() const {
+    return o.optimizer != Optimizer::adamw && o.optimizer != Optimizer::lamb &&
+           o.optimizer != Optimizer::lion;
   }
 
   void lamb(const Segment& layer, std::vector<double>& p, double lr) const {
@@ -98,7 +111,7 @@ struct Reference {
     for (auto i = static_cast<size_t>(layer.offset); i < static_cast<size_t>(layer.offset + layer.elements());
          ++i) {
       const double decay = o.decay_all || layer.decay ? o.weight_decay : 0;
-      u.push_back(m[i] / (1 - std::pow(o.beta1, t)) / (std::sqrt(v[i] / (1 - std::pow(o.beta2, t))) + o.eps) +
+      u.push_back(m[i] / (1 - std::pow(beta1(), t)) / (std::sqrt(v[i] / (1 - std::pow(beta2(), t))) + eps()) +
                   decay * p[i]);
       p2 += p[i] * p[i], u2 += u.back() * u.back();
     }
@@ -112,25 +125,35 @@ struct Reference {
         p -= lr * g;
         break;
       case Optimizer::momentum:
-        m = t == 1 ? g : o.momentum * m + (1 - o.dampening) * g;
-        p -= lr * (o.nesterov ? g + o.momentum * m : m);
+        m = t == 1 ? g : momentum() * m + (1 - o.dampening) * g;
+        p -= lr * (o.nesterov ? g + momentum() * m : m);
         break;
       case Optimizer::adagrad:
         v += g * g;
-        p -= lr / (1 + (t - 1) * o.learning_rate_decay) * g / (std::sqrt(v) + o.eps);
+        p -= lr / (1 + (t - 1) * o.learning_rate_decay) * g / (std::sqrt(v) + eps());
         break;
       case Optimizer::adamw:
         p -= lr * decay * p;
         [[fallthrough]];
       case Optimizer::adam:
-        m = o.beta1 * m + (1 - o.beta1) * g;
-        v = o.beta2 * v + (1 - o.beta2) * g * g;
-        p -= lr / (1 - std::pow(o.beta1, t)) * m /
-             (std::sqrt(v) / std::sqrt(1 - std::pow(o.beta2, t)) + o.eps);
+        m = beta1() * m + (1 - beta1()) * g;
+        v = beta2() * v + (1 - beta2()) * g * g;
+        p -= lr / (1 - std::pow(beta1(), t)) * m /
+             (std::sqrt(v) / std::sqrt(1 - std::pow(beta2(), t)) + eps());
         break;
+      case Optimizer::lion: {
+        const double direction = beta1() * m + (1 - beta1()) * g;
+        p -= lr * decay * p;
+        p -= direction > 0 ? lr : direction < 0 ? -lr : 0;
+        m = beta2() * m + (1 - beta2()) * g;
+        break;
+      }
       case Optimizer::lamb:
-        m = o.beta1 * m + (1 - o.beta1) * g;
-        v = o.beta2 * v + (1 - o.beta2) * g * g;
+        m = beta1() * m + (1 - beta1()) * g;
+        v = beta2() * v + (1 - beta2()) * g * g;
+        break;
+      default:  // those of matrices are compared in tests/python/package/test_optimizers.py
+        break;
     }
   }
 };
@@ -159,6 +182,7 @@ std::vector<OptimizerCase> optimizer_cases() {
                                       {"adam", with(Optimizer::adam, 0.1)},
                                       {"adamw", with(Optimizer::adamw, 0.1)},
                                       {"adamw_all_clip", with(Optimizer::adamw, 0.1, 0.01)},
+                                      {"lion", with(Optimizer::lion, 0.1)},
                                       {"lamb", with(Optimizer::lamb, 0.1)},
                                       {"lamb_clip", with(Optimizer::lamb, 0, 0.01)}};
   cases[3].options.nesterov = true;

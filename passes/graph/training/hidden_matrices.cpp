@@ -1,0 +1,83 @@
+#include "passes/graph/training/hidden_matrices.h"
+
+#include "ir/ops/op.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace smelt {
+namespace {
+
+bool multiplies(const Node& node) {
+  return node.is(Op::matmul) || node.is(Op::linear) || node.is(Op::einsum);
+}
+
+bool moves_no_data(const Node& node) { return info(node.op()).has(Trait::view) || node.is(Op::convert); }
+
+/// Adds the nodes that read `value`, also through views; false if one of them does not multiply it.
+bool add_products(const Value* value, llvm::DenseSet<const Node*>& products) {
+  for (const Node* user : value->users()) {
+    if (multiplies(*user))
+      products.insert(user);
+    else if (!moves_no_data(*user) || !add_products(user->result(), products))
+      return false;
+  }
+  return true;
+}
+
+/// The products that read each parameter; none if it has other readers.
+struct Reader {
+  const Node* parameter;
+  llvm::DenseSet<const Node*> products;
+};
+
+std::vector<Reader> readers_of(const Graph& graph) {
+  std::vector<Reader> readers;
+  for (const auto& node : graph.nodes()) {
+    if (!node->is(Op::parameter)) continue;
+    Reader& reader = readers.emplace_back(Reader{node.get(), {}});
+    if (!add_products(node->result(), reader.products)) reader.products.clear();
+  }
+  return readers;
+}
+
+/// The nodes after whose results a node of `products` follows.
+llvm::DenseSet<const Node*> nodes_before(const Graph& graph, const llvm::DenseSet<const Node*>& products) {
+  llvm::DenseSet<const Node*> before;
+  for (const auto& node : llvm::reverse(graph.nodes()))
+    for (const auto& result : node->results())
+      for (const Node* user : result->users())
+        if (products.contains(user) || before.contains(user)) before.insert(node.get());
+  return before;
+}
+
+/// Filters of convolutions have three dims, too; they are multiplied as matrices, through a view.
+bool has_form_of_matrices(const Node& parameter) {
+  const Value& value = *parameter.result();
+  return value.rank() == 2 || (value.rank() == 3 && llvm::all_of(value.users(), [](const Node* user) {
+                                 return multiplies(*user);
+                               }));
+}
+
+bool is_trained(const Graph& graph, const std::string& name) {
+  return !graph.module().find_parameter(name)->frozen;
+}
+
+}  // namespace
+
+std::vector<std::string> hidden_matrices(const Graph& graph) {
+  const std::vector<Reader> readers = readers_of(graph);
+  llvm::DenseSet<const Node*> products;
+  for (const Reader& reader : readers) products.insert(reader.products.begin(), reader.products.end());
+  const llvm::DenseSet<const Node*> before = nodes_before(graph, products);
+  std::vector<std::string> names;
+  for (const Reader& reader : readers) {
+    const std::string& name = reader.parameter->get(attr::name);
+    const bool is_hidden = !reader.products.empty() &&
+                           llvm::all_of(reader.products, [&](const Node* p) { return before.contains(p); });
+    if (is_hidden && has_form_of_matrices(*reader.parameter) && is_trained(graph, name))
+      names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace smelt
