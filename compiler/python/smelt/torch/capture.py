@@ -33,6 +33,7 @@ from .gradients import (
 from .importer import CHECKS, NUMBERS
 from .process import named_parts, one_at_a_time, replaced, same_state, unchanged
 from .registry import COMPLEX_ROWS, ROWS
+from .selections import SelectedTargets
 from .splits import Splits
 from .value_checks import ValueChecks
 from .whole_operations import kept_whole
@@ -372,7 +373,7 @@ def _export_once(
     """`defer`: what PyTorch would not believe of sizes becomes a check at run time, and that a size which follows from
     others is neither 0 nor 1 is not taken for granted."""
     splits = Splits()
-    with _oblivious() if defer else nullcontext(), splits, ValueChecks(), kept_whole(), _without_prints():
+    with _oblivious() if defer else nullcontext(), splits, ValueChecks(), SelectedTargets(), kept_whole(), _without_prints():
         program = torch.export.export(module, (), arguments, dynamic_shapes=shapes, strict=False, **DEFER[defer])
         if training:
             stop_without_grad(program, _with_gradient(program))

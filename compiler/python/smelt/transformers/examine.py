@@ -184,9 +184,8 @@ def examine(model_class: type, report: Report, train: bool, limit: float) -> Non
         guarded("generate", report, lambda: generate(model, plan, batches))
     labels = labels_of(Maker(model), batches.forms) if train else None
     if labels:
-        guarded(
-            "train", report, lambda: training(model, Batches({**batches.forms, **labels}, batches.constants), limit)
-        )
+        labelled = Batches({**batches.forms, **labels}, batches.constants)
+        guarded("train", report, lambda: training(model, labelled, limit), lambda: exports(model, labelled))
 
 
 def guarded(
@@ -300,8 +299,8 @@ def training(model: torch.nn.Module, batches: Batches, limit: float) -> tuple[di
     with_fixed_norms(model)
     sample = batches.make(SAMPLE)
     begun = time.perf_counter()
-    if getattr(model(**sample), "loss", None) is None:
-        return {"kind": "no loss", "note": "the model returns no loss for these labels"}, None
+    if fault := without_loss(model, sample):
+        return {"kind": "no loss", "note": fault}, None
     program, changing = with_most_sizes(
         batches.names(),
         lambda least: limited_import(model, sample, batches.dynamic_shapes(least), batches.bounds(LARGEST)),
@@ -309,6 +308,15 @@ def training(model: torch.nn.Module, batches: Batches, limit: float) -> tuple[di
     gradients(model, program, batches.make(sizes_for(changing["sizes"], OTHERS[0])))
     losses(model, program, [batches.make(sizes_for(changing["sizes"], sizes)) for sizes in (*OTHERS, SAMPLE)])
     return {"kind": "right", "compile": round(time.perf_counter() - begun, 2), **changing}, None
+
+
+def without_loss(model: torch.nn.Module, sample: dict[str, Any]) -> str:
+    """Why the model's own code returns no loss; empty where it does."""
+    try:
+        loss = getattr(model(**sample), "loss", None)
+    except Exception as problem:
+        return f"the model fails with these labels: {type(problem).__name__}: {problem}"
+    return "" if loss is not None else "the model returns no loss for these labels"
 
 
 def limited_import(
