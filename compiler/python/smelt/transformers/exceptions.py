@@ -70,4 +70,12 @@ FIELDS: dict[str, dict[str, Any]] = {
     "Granite4VisionConfig": {"deepstack_layer_map": [[-2, 0]], "spatial_target_layers": [1], "downsample_rate": "1/2"},
     # Without this loss it needs the images of another network.
     "FlavaConfig": {"return_loss": False},
+    # Layers of another part.
+    "Molmo2AdapterConfig": {"vision_feature_layer": [1, 0]},
+    # The model's code reads it, the configuration has it in a part alone.
+    "MoonshineStreamingConfig": {"num_key_value_heads": 4},
+    # One entry a layer in lists of sizes.
+    "MuseSparkAudioConfig": {"num_hidden_layers": 4},
+    # Widths by names of its own.
+    "PerceiverConfig": {"num_latents": 8, "d_latents": 64, "num_self_attends_per_block": 2},
 }

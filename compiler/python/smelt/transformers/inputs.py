@@ -344,7 +344,8 @@ class Maker:
         return number(self.config, ("num_channels", "in_channels", "in_chans", "channels"), 3)
 
     def _patch_area(self) -> int:
-        return self._channels() * number(self.config, ("patch_size",), 8) ** 2
+        area = self._channels() * number(self.config, ("patch_size",), 8) ** 2
+        return number(self.config, ("patch_embed_hidden_size",), area)
 
     def _patches(self) -> int:
         return (self._side() // number(self.config, ("patch_size",), 8)) ** 2
