@@ -316,7 +316,9 @@ def without_loss(model: torch.nn.Module, sample: dict[str, Any]) -> str:
         loss = getattr(model(**sample), "loss", None)
     except Exception as problem:
         return f"the model fails with these labels: {type(problem).__name__}: {problem}"
-    return "" if loss is not None else "the model returns no loss for these labels"
+    if loss is None:
+        return "the model returns no loss for these labels"
+    return "" if bool(loss.isfinite().all()) else "the model's own loss is not finite for these labels"
 
 
 def limited_import(

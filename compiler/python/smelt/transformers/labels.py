@@ -33,8 +33,9 @@ def labels_of(maker: Maker, forms: Mapping[str, Form]) -> Optional[dict[str, For
 
 
 def _transcripts(maker: Maker, forms: Mapping[str, Form]) -> dict[str, Form]:
-    """Targets that are shorter than the sound, with the mask that losses of spectrograms take its length from."""
-    found = {"labels": Form(("B", 5), ids(maker._vocabulary(), maker._least()))}
+    """Targets that are shorter than the sound, of which a few frames are left, with the mask that losses of spectrograms
+    take its length from."""
+    found = {"labels": Form(("B", 2), ids(maker._vocabulary(), maker._least()))}
     if "attention_mask" in maker.parameters and "input_features" in forms:
         found["attention_mask"] = Form(forms["input_features"].dims[:2], padding)
     return found
