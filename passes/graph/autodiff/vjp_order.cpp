@@ -141,14 +141,23 @@ void refuse_products(const Node& scan) {
         scan.describe(), scan.get(attr::kind));
 }
 
+/// Returns x with the elements along the axis in reverse order.
+Value* reversed(GraphBuilder& b, Value* x, int64_t axis) {
+  const Shape places = {x->shape()[static_cast<size_t>(axis)]};
+  Value* place = b.iota({DType::i32, places}, 0);
+  Value* last = everywhere(b, b.reduce(ReduceOp::max, place, {0}), places);
+  return b.gather(x, b.max(b.sub(last, place), everywhere(b, b.scalar(0, DType::i32), places)), axis);
+}
+
 }  // namespace
 
-/// Computes suffix sums: the sum of all elements less the prefix sums.
+/// Computes suffix sums: prefix sums in reverse order. The sum of all elements less the prefix sums would
+/// leave rounding errors where all further elements are 0.
 void reverse_scan(const Reverse& r) {
   refuse_products(r.node);
   const int64_t axis = r.node.get(attr::axis);
-  Value* all = r.b.broadcast_over(r.b.sum(r.g(), {axis}), {axis}, r.x()->shape());
-  r.add(0, r.b.sub(all, r.b.scan("add", r.g(), axis, !r.node.get(attr::exclusive))));
+  Value* sums = r.b.scan("add", reversed(r.b, r.g(), axis), axis, r.node.get(attr::exclusive));
+  r.add(0, reversed(r.b, sums, axis));
 }
 
 Forward::Tangents forward_scan(const Forward& f) {

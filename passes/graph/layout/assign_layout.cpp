@@ -254,8 +254,9 @@ class Assigner {
 
   /// Numbers a row of scores, and sums of gradients: kernels of attention have no pitch for them, nor have
   /// those of scan, top_k and sample for what they make, nor collectives; segments lie as in their state.
+  /// Integers may be a table of indices, of which check_indices wants to know all elements, gaps included.
   static bool is_compact(const Node& node, const Value& value) {
-    if (!may_be_placed(node) || node.is(Op::pack)) return true;
+    if (!may_be_placed(node) || node.is(Op::pack) || value.dtype() == DType::i32) return true;
     if (node.is(Op::attention)) return value.index() == 1;
     if (node.is(Op::attention_grad)) return value.index() > 2;
     return value.rank() == 3 &&

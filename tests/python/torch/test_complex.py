@@ -127,3 +127,39 @@ def test_what_stays_refused():
         smelt.torch.compile_module(Output(), {"x": torch.randn(3, 2)})
     with pytest.raises(smelt.Error, match="uses what Smelt cannot do"):
         smelt.torch.compile_module(Angle(), {"x": torch.randn(3, 2)})
+
+
+TRANSFORMS = {
+    "all of two dims": lambda x: torch.fft.fftn(x, dim=(1, 2)).real,
+    "back": lambda x: torch.fft.ifft(x, dim=1, norm="forward").imag,
+    "half": lambda x: torch.view_as_real(torch.fft.rfft(x, dim=1, norm="ortho")),
+    "half of two dims": lambda x: torch.view_as_real(torch.fft.rfft2(x)),
+    "back from half": lambda x: torch.fft.irfft(torch.fft.rfft(x, dim=1) * (1 + 2j), n=x.shape[1], dim=1),
+    "back from half of two dims": lambda x: torch.fft.irfft2(torch.fft.rfft2(x), s=x.shape[1:]),
+}
+
+
+class Transformed(nn.Module):
+    def __init__(self, transform):
+        super().__init__()
+        torch.manual_seed(0)
+        self.weight, self.transform = nn.Parameter(torch.randn(6)), transform
+
+    def forward(self, x):
+        y = self.transform(x * self.weight)
+        return {"y": y, "loss": y.square().mean()}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_fourier_transforms(name):
+    module, dims, bounds = Transformed(TRANSFORMS[name]), {"x": {0: "B", 1: "T"}}, {"B": 3, "T": 32}
+    sample = {"x": torch.randn(2, 7, 6)}
+    session = smelt.torch.compile_module(module, sample, dynamic_shapes=dims, max=bounds).session()
+    for size in ((3, 12, 6), (2, 31, 6)):
+        x = torch.randn(size)
+        assert relative(session.run(x=x)["y"], module(x)["y"].detach()) <= 2e-6
+    training = smelt.torch.compile_module(module, sample, mode="train", optimizer=smelt.SGD()).session()
+    module(**sample)["loss"].backward()
+    training.step(**sample, lr=1.0)
+    found = module.weight.detach() - torch.as_tensor(training.state_dict()["weight"])
+    assert relative(found, module.weight.grad) <= 1e-5

@@ -202,6 +202,19 @@ def detached_in_place(w, v, x):
     return (y * v + z).sum()
 
 
+def added_to_detached(w, v, x):
+    y = (w * x).detach()
+    y[1:] += v[1:] * x[1:]
+    return (y * w).sum()
+
+
+def added_to_result_without_grad(w, v, x):
+    with torch.no_grad():
+        y = (w * x).detach()
+    y += v * x
+    return (y * w).sum()
+
+
 def gradient_in_forward(w, v, x):
     (g,) = torch.autograd.grad((w * x).pow(3).sum(), w)
     return (g * v + w).sum()
@@ -219,6 +232,8 @@ MODES = (
     switched,
     mask_in_place,
     detached_in_place,
+    added_to_detached,
+    added_to_result_without_grad,
     gradient_in_forward,
     second_order,
 )

@@ -109,3 +109,18 @@ def test_indices_next_to_those_that_they_are_made_from(width, dims):
     plan = smelt.torch.compile_module(module, (x, i), dynamic_shapes=dims, max={"N": 9, "K": 5} if dims else None)
     found = plan.session().run(x=x, i=i)["output"]
     assert torch.equal(torch.as_tensor(found), module(x, i))
+
+
+def test_indices_in_reverse_order_as_operand_of_a_scan():
+    """Rows of temporaries have gaps, of which nothing is known; a table of integers must have none."""
+
+    class Next(nn.Module):
+        def forward(self, i):
+            places = torch.arange(i.shape[1]).expand(i.shape)
+            return torch.cummin(torch.where(i > 3, places, i.shape[1]).flip(1), 1).values.flip(1) * 1.0
+
+    shapes, most = {"i": {0: "B", 1: "T"}}, {"B": 4, "T": 32}
+    plan = smelt.torch.compile_module(Next(), (torch.ones(2, 5).long(),), dynamic_shapes=shapes, max=most)
+    for rows, length in ((3, 9), (3, 8), (4, 31)):
+        i = torch.randint(0, 6, (rows, length))
+        assert torch.equal(torch.as_tensor(plan.session().run(i=i)["output"]), Next()(i))

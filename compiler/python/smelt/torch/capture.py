@@ -7,7 +7,7 @@ import functools
 import inspect
 import logging
 import operator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator, Mapping, Optional
 
@@ -32,7 +32,9 @@ from .gradients import (
 )
 from .importer import CHECKS, NUMBERS
 from .process import named_parts, one_at_a_time, replaced, same_state, unchanged
+from .raising_checks import RaisingChecks
 from .registry import COMPLEX_ROWS, ROWS
+from .selections import SelectedTargets
 from .splits import Splits
 from .value_checks import ValueChecks
 from .whole_operations import kept_whole
@@ -366,13 +368,22 @@ def _exported(
             shapes, defer = asked, True  # PyTorch does not take a form of sizes that it has suggested
 
 
+@contextmanager
+def _all_of(contexts: Iterable[Any]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for each in contexts:
+            stack.enter_context(each)
+        yield
+
+
 def _export_once(
     module: torch.nn.Module, arguments: dict[str, Any], shapes: Any, training: bool, defer: bool
 ) -> tuple[Any, Splits]:
     """`defer`: what PyTorch would not believe of sizes becomes a check at run time, and that a size which follows from
     others is neither 0 nor 1 is not taken for granted."""
     splits = Splits()
-    with _oblivious() if defer else nullcontext(), splits, ValueChecks(), kept_whole(), _without_prints():
+    replaced_calls = (splits, ValueChecks(), SelectedTargets(), RaisingChecks())
+    with _oblivious() if defer else nullcontext(), _all_of(replaced_calls), kept_whole(), _without_prints():
         program = torch.export.export(module, (), arguments, dynamic_shapes=shapes, strict=False, **DEFER[defer])
         if training:
             stop_without_grad(program, _with_gradient(program))

@@ -110,6 +110,8 @@ def _stop_in(module: torch.fx.GraphModule, needing: set[torch.fx.Node]) -> set[t
         if node.target is torch.ops.aten.detach_.default:
             _stop_after(module, node)
             continue
+        if node.target is _DETACH and _is_changed(node) and _is_alone(node.args[0]):
+            _copy_of(module, node)
         called = _called(module, node)
         if called is None:
             if _passes(node) and needing.intersection(node.all_input_nodes):
@@ -169,27 +171,69 @@ def _detach_outputs(module: torch.fx.GraphModule) -> None:
         with module.graph.inserting_before(output):
             stop = module.graph.call_function(_DETACH, (node,))
         stop.meta = dict(node.meta)
-        return stop
+        return stop if _source(node).op != "call_function" else _copy_of(module, stop)
 
     output.args = torch.fx.node.map_arg(output.args, detached)
     module.recompile()
+
+
+# ---- changes in place of detached tensors
+
+
+def _copy_of(module: torch.fx.GraphModule, stop: torch.fx.Node) -> torch.fx.Node:
+    """Puts a copy in the place of a detached tensor that nothing else reads. Decomposition makes `y += z` of
+    y = x.detach() the values detach(y + z), which would lose the gradient of z."""
+    with module.graph.inserting_after(stop):
+        copied = module.graph.call_function(torch.ops.aten.clone.default, (stop,))
+    copied.meta = dict(stop.meta)
+    stop.replace_all_uses_with(copied, delete_user_cb=lambda user: user is not copied)
+    module.recompile()
+    return copied
+
+
+def _is_view(node: torch.fx.Node) -> bool:
+    return isinstance(node.target, torch._ops.OpOverload) and any(
+        result.alias_info is not None for result in node.target._schema.returns
+    )
+
+
+def _source(node: torch.fx.Node) -> torch.fx.Node:
+    """Returns the node that made the numbers of which the node may be a view."""
+    while _is_view(node) and node.all_input_nodes:
+        node = node.all_input_nodes[0]
+    return node
+
+
+def _is_alone(node: torch.fx.Node) -> bool:
+    """Whether the numbers of a node are made in the graph and read by one node alone."""
+    while len(node.users) == 1 and _is_view(node) and node.all_input_nodes:
+        node = node.all_input_nodes[0]
+    return len(node.users) == 1 and node.op == "call_function" and not _is_view(node)
+
+
+def _is_changed(node: torch.fx.Node) -> bool:
+    """Whether a node changes the tensor, or a view of it, in place."""
+    return any(node in _written_by(user) or (_is_view(user) and _is_changed(user)) for user in node.users)
+
+
+def _written_by(node: torch.fx.Node) -> list[Any]:
+    """Returns the operands that a node changes in place."""
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return []
+    arguments = zip(node.target._schema.arguments, node.args)
+    return [value for each, value in arguments if each.alias_info is not None and each.alias_info.is_write]
 
 
 def _check_changes(module: torch.fx.GraphModule, needing: set[torch.fx.Node]) -> None:
     """Refuses changes in place of tensors that need a gradient: in PyTorch their gradient ignores the change."""
     aliases = set(needing)
     for node in module.graph.nodes:
-        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
-            continue
-        schema = node.target._schema
-        for argument, value in zip(schema.arguments, node.args):
-            if argument.alias_info is not None and argument.alias_info.is_write and value in aliases:
-                raise Error(
-                    f"{node.target} under torch.no_grad() changes a tensor in place{line_of(node)}; PyTorch's gradient "
-                    "ignores such a change, which a plan cannot do: make a new tensor"
-                )
-        is_view = any(r.alias_info is not None for r in schema.returns)
-        if is_view and aliases.intersection(node.all_input_nodes):
+        if aliases.intersection(x for x in _written_by(node) if isinstance(x, torch.fx.Node)):
+            raise Error(
+                f"{node.target} under torch.no_grad() changes a tensor in place{line_of(node)}; PyTorch's gradient "
+                "ignores such a change, which a plan cannot do: make a new tensor"
+            )
+        if _is_view(node) and aliases.intersection(node.all_input_nodes):
             aliases.add(node)
 
 

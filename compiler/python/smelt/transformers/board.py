@@ -92,6 +92,10 @@ and compares it with eager PyTorch:
 - **Outputs** at two sizes that were not traced, with padding. Each element is within 1e-4 of its value plus the root mean square of
   the tensor, or within ten times the error of PyTorch's own float32 next to its float64 in the same row (of the last
   dim). An output of zeros does not count.
+  The second part of that rule lets rows of padding pass whose attention sees padding alone, where a model adds two masks of
+  finite numbers (`gpt_neo`). There PyTorch's float32 is what the model's code says: keys that both masks hide have no
+  weight. Smelt gives all keys of such a row the same weight, and float64 differs from both, because its least number is
+  another.
   Texts of models that also read images contain an image where `get_image_features(pixel_values)` tells how many tokens it is;
   otherwise these models are given text alone. Models of sound, video or series are given one of these.
 - **Tokens**: eight greedy tokens of decoders equal those of `generate()`, or, where this differs from the model's own forward on all

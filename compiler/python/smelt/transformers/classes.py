@@ -39,15 +39,15 @@ def folders() -> list[str]:
 
 def folder(name: str) -> Folder:
     """Imports the folder's modelling files."""
-    found = Folder(name)
+    found, made = Folder(name), []
     for path in sorted((MODELS / name).glob("modeling_*.py")):
         try:
             module = importlib.import_module(f"transformers.models.{name}.{path.stem}")
         except Exception as problem:  # a package that is not installed, for instance
             found.fault = f"{path.stem}: {type(problem).__name__}: {problem}"
             continue
-        found.classes += [each for each in _public(module) if is_examined(each, module.__name__)]
-    found.classes.sort(key=_order)
+        made += [each for each in _public(module) if is_made(each, module.__name__)]
+    found.classes = sorted([each for each in made if is_examined(each)] or made, key=_order)
     return found
 
 
@@ -56,13 +56,15 @@ def _public(module: object) -> list[type]:
     return [value for name in names if inspect.isclass(value := getattr(module, name, None))]
 
 
-def is_examined(candidate: type, module: str) -> bool:
+def is_made(candidate: type, module: str) -> bool:
     """Whether it is a model that is defined in the module and can be constructed from a configuration."""
-    if not issubclass(candidate, transformers.PreTrainedModel) or candidate.__module__ != module:
-        return False
-    name = candidate.__name__
-    is_base = name.endswith("PreTrainedModel") or candidate.config_class is None
-    return not is_base and (name.endswith("Model") or "For" in name)
+    is_model = issubclass(candidate, transformers.PreTrainedModel) and candidate.__module__ == module
+    return is_model and not candidate.__name__.endswith("PreTrainedModel") and candidate.config_class is not None
+
+
+def is_examined(candidate: type) -> bool:
+    """Whether its name is that of a model; a folder without such names has backbones or encoders alone."""
+    return candidate.__name__.endswith("Model") or "For" in candidate.__name__
 
 
 def _order(candidate: type) -> tuple[int, str]:

@@ -19,6 +19,7 @@ from ..torch.compile import compile_text, import_module
 from ..torch.session import ModulePlan
 from .inputs import Batches, Maker, Unknown, first_that_runs
 from .labels import labels_of
+from .results import is_decoder
 from .shrink import PROFILES, small_config
 from .weights import randomize, with_fixed_norms, without_dropout
 
@@ -80,8 +81,8 @@ def constructed(model_class: type, profile: str) -> torch.nn.Module:
 
 def difference(found: torch.Tensor, expected: torch.Tensor, exact: Optional[torch.Tensor] = None) -> str:
     """Empty where every element is within the tolerance, relative to it or to the tensor's root mean square, or within
-    ten times the error of PyTorch's own float32 in its row, such as a row of attention that sees padding alone. `exact`: what PyTorch computes in float64; integers that float64 makes
-    others of are not compared."""
+    ten times the error of PyTorch's own float32 in its row, such as a row of attention that sees padding alone.
+    `exact`: what PyTorch computes in float64; integers that float64 makes others of are not compared."""
     if found.shape != expected.shape:
         return f"the shape {list(found.shape)}, expected {list(expected.shape)}"
     exact = expected if exact is None or exact.shape != expected.shape else exact
@@ -129,7 +130,10 @@ def in_doubles(model: torch.nn.Module, batch: dict[str, Any]) -> dict[str, torch
     """The same in float64; nothing where the model's own code cannot."""
     doubles = {n: x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x for n, x in batch.items()}
     try:
-        return eager(copy.deepcopy(model).double(), doubles)
+        exact = copy.deepcopy(model).double()
+        if exact._can_set_experts_implementation():
+            exact.set_experts_implementation("eager")  # products of groups are of float32 and less alone
+        return eager(exact, doubles)
     except Exception:
         return {}
 
@@ -184,9 +188,8 @@ def examine(model_class: type, report: Report, train: bool, limit: float) -> Non
         guarded("generate", report, lambda: generate(model, plan, batches))
     labels = labels_of(Maker(model), batches.forms) if train else None
     if labels:
-        guarded(
-            "train", report, lambda: training(model, Batches({**batches.forms, **labels}, batches.constants), limit)
-        )
+        labelled = Batches({**batches.forms, **labels}, batches.constants)
+        guarded("train", report, lambda: training(model, labelled, limit), lambda: exports(model, labelled))
 
 
 def guarded(
@@ -262,10 +265,6 @@ def generates(model: torch.nn.Module, batches: Batches) -> bool:
     return is_decoder(type(model).__name__) and is_text and model.can_generate()
 
 
-def is_decoder(name: str) -> bool:
-    return name.endswith(("ForCausalLM", "LMHeadModel"))
-
-
 def generate(model: torch.nn.Module, plan: Any, batches: Batches) -> tuple[dict[str, Any], Any]:
     """Greedy tokens of the plan, which reads all tokens again for each new one, and of Hugging Face's generate(), which
     keeps a cache. Where these differ from those of the model's own forward on all tokens, the latter count."""
@@ -300,8 +299,8 @@ def training(model: torch.nn.Module, batches: Batches, limit: float) -> tuple[di
     with_fixed_norms(model)
     sample = batches.make(SAMPLE)
     begun = time.perf_counter()
-    if getattr(model(**sample), "loss", None) is None:
-        return {"kind": "no loss", "note": "the model returns no loss for these labels"}, None
+    if fault := without_loss(model, sample):
+        return {"kind": "no loss", "note": fault}, None
     program, changing = with_most_sizes(
         batches.names(),
         lambda least: limited_import(model, sample, batches.dynamic_shapes(least), batches.bounds(LARGEST)),
@@ -309,6 +308,17 @@ def training(model: torch.nn.Module, batches: Batches, limit: float) -> tuple[di
     gradients(model, program, batches.make(sizes_for(changing["sizes"], OTHERS[0])))
     losses(model, program, [batches.make(sizes_for(changing["sizes"], sizes)) for sizes in (*OTHERS, SAMPLE)])
     return {"kind": "right", "compile": round(time.perf_counter() - begun, 2), **changing}, None
+
+
+def without_loss(model: torch.nn.Module, sample: dict[str, Any]) -> str:
+    """Why the model's own code returns no loss; empty where it does."""
+    try:
+        loss = getattr(model(**sample), "loss", None)
+    except Exception as problem:
+        return f"the model fails with these labels: {type(problem).__name__}: {problem}"
+    if loss is None:
+        return "the model returns no loss for these labels"
+    return "" if bool(loss.isfinite().all()) else "the model's own loss is not finite for these labels"
 
 
 def limited_import(

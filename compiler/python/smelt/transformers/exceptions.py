@@ -37,4 +37,45 @@ FIELDS: dict[str, dict[str, Any]] = {
     "Wav2Vec2BertConfig": {"vocab_size": 99},
     "Wav2Vec2ConformerConfig": {"vocab_size": 99},
     "EsmConfig": {"vocab_size": 33, "mask_token_id": 32, "position_embedding_type": "rotary"},
+    # Parts that are not declared as such.
+    "DbrxConfig": {
+        "attn_config": {"kv_n_heads": 2, "clip_qkv": 1, "rope_theta": 10000.0},
+        "ffn_config": {"hidden_size": 64, "ffn_hidden_size": 64, "moe_num_experts": 4, "moe_top_k": 2},
+    },
+    # Layers, by a name that does not say so.
+    "CLIPSegConfig": {"extract_layers": [0, 1]},
+    "DepthProConfig": {"patch_size": 32, "intermediate_hook_ids": [1, 0]},
+    # Tokens of images are counted where one is named.
+    "Blip2Config": {"image_token_index": 9, "num_query_tokens": 4},
+    "InstructBlipConfig": {"image_token_index": 9, "num_query_tokens": 4},
+    "InstructBlipVideoConfig": {"video_token_index": 9, "num_query_tokens": 4},
+    # A rotary embedding per kind of layer, or with sections, that a checkpoint sets.
+    "CohereCompassTextConfig": {
+        "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000.0}},
+    },
+    "HunYuanVLTextConfig": {
+        "head_dim": 16,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [2, 2, 2, 2]},
+    },
+    # The channels of the network that timm gives by default.
+    "EdgeTamVisionConfig": {
+        "backbone_channel_list": [1024, 512, 256, 64],
+        "backbone_feature_sizes": [[8, 8], [4, 4], [2, 2]],
+    },
+    "EdgeTamPromptEncoderConfig": {"patch_size": 16},
+    # Keys in pools of some, of which as many are chosen as is a multiple of a pool.
+    "Glm5NextTextConfig": {"index_kpool": 4},
+    # Experts, and layers that read an image's features, that a checkpoint sets.
+    "DiffusionGemmaTextConfig": {"num_experts": 4, "top_k_experts": 2, "moe_intermediate_size": 32},
+    "Granite4VisionConfig": {"deepstack_layer_map": [[-2, 0]], "spatial_target_layers": [1], "downsample_rate": "1/2"},
+    # Without this loss it needs the images of another network.
+    "FlavaConfig": {"return_loss": False},
+    # Layers of another part.
+    "Molmo2AdapterConfig": {"vision_feature_layer": [1, 0]},
+    # The model's code reads it, the configuration has it in a part alone.
+    "MoonshineStreamingConfig": {"num_key_value_heads": 4},
+    # One entry a layer in lists of sizes.
+    "MuseSparkAudioConfig": {"num_hidden_layers": 4},
+    # Widths by names of its own.
+    "PerceiverConfig": {"num_latents": 8, "d_latents": 64, "num_self_attends_per_block": 2},
 }

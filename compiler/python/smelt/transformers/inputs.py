@@ -23,6 +23,8 @@ OTHERS = (
     "input_values",
     "visual_feats",
 )
+MASKS = {"input_ids": "attention_mask", "pixel_values": "image_attention_mask"}
+"""Masks that some models ask for with an input."""
 IMAGE_TOKENS = ("image_token_id", "image_token_index")
 MOST_FORMS = 24
 """How many combinations of forms of inputs are tried."""
@@ -200,13 +202,17 @@ class Maker:
             return
         for image in self._images():
             count = self._features_of(image)
-            names = [name for name in self._names() if name != "pixel_values"] if count else []
+            names = [name for name in self._with_text(self._names()) if name != "pixel_values"] if count else []
             forms = {name: self._forms(name)[0] for name in names}
             if "input_ids" in forms:
                 dims = ("B", ("T", 1, count))
                 forms["input_ids"] = Form(dims, with_image(forms["input_ids"].fill, token, count))
                 forms.update({"attention_mask": Form(dims, padding)} if "attention_mask" in forms else {})
                 yield Batches({**forms, "pixel_values": image}, self._constants())
+
+    def _with_text(self, names: list[str]) -> list[str]:
+        text = [name for name in ("input_ids", "attention_mask") if name in self.parameters]
+        return list(dict.fromkeys([*names, *text]))
 
     def _features_of(self, image: Form) -> int:
         """How many tokens an image is; 0 where the model does not take it."""
@@ -229,8 +235,10 @@ class Maker:
         for name in OTHERS:
             if name in self.parameters and name not in names:
                 yield [*names, name]
-                if name == "input_ids" and "attention_mask" in self.parameters:
-                    yield [*names, name, "attention_mask"]
+                for mask in [n for n in (MASKS.get(name),) if n in self.parameters]:
+                    yield [*names, name, mask]
+        if "input_ids" not in names and "input_ids" in self.parameters:
+            yield self._with_text([])
 
     def _names(self) -> list[str]:
         main = self.model.main_input_name
@@ -265,6 +273,7 @@ class Maker:
             "input_ids": self._ids,
             "decoder_input_ids": lambda: [Form(("B", "S"), ids(self._vocabulary(), self._least()))],
             "attention_mask": lambda: [Form(self._ids()[0].dims, padding)],
+            "image_attention_mask": lambda: [Form(("B", "T", 1), ones)],
             "pixel_values": self._images,
             "pixel_values_videos": self._videos,
             "input_values": self._signals,
@@ -289,9 +298,10 @@ class Maker:
             "bool_masked_pos": lambda: [Form(("B", self._patches()), lambda s, g: torch.rand(s, generator=g) < 0.5)],
             "input_features_mask": lambda: [Form(("B", "T"), boolean_padding)],
         }
-        if name not in makers:
+        kind = next((each for each in ("input_ids", "attention_mask") if name.endswith(each)), "")
+        if name not in makers and not kind:
             raise Unknown(name)
-        return makers[name]()
+        return makers[name if name in makers else kind]()
 
     # ---- tokens
 
@@ -334,7 +344,8 @@ class Maker:
         return number(self.config, ("num_channels", "in_channels", "in_chans", "channels"), 3)
 
     def _patch_area(self) -> int:
-        return self._channels() * number(self.config, ("patch_size",), 8) ** 2
+        area = self._channels() * number(self.config, ("patch_size",), 8) ** 2
+        return number(self.config, ("patch_embed_hidden_size",), area)
 
     def _patches(self) -> int:
         return (self._side() // number(self.config, ("patch_size",), 8)) ** 2
@@ -389,7 +400,13 @@ class Maker:
             Form(("B", "T", self._feature_width()), normal),
             Form(("B", 1, 64, bins), normal),
             Form(("B", 1, 1024, bins), normal),
+            *(Form(("B", "T", width), normal) for width in self._first_width()),
         ]
+
+    def _first_width(self) -> list[int]:
+        """What the first matrix of the model reads."""
+        found = (part.in_features for part in self.model.modules() if isinstance(part, torch.nn.Linear))
+        return list(islice(found, 1))
 
     def _feature_width(self) -> int:
         return number(self.config, ("feature_projection_input_dim", "input_size", "hidden_size"), 64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Mapping, Optional
 
-from .inputs import Form, Maker, ids
+from .inputs import Form, Maker, ids, padding
 
 
 def labels_of(maker: Maker, forms: Mapping[str, Form]) -> Optional[dict[str, Form]]:
@@ -28,8 +28,14 @@ def labels_of(maker: Maker, forms: Mapping[str, Form]) -> Optional[dict[str, For
         return {"labels": rows}
     if re.search("CausalLM|LMHead|MaskedLM|ConditionalGeneration|ForPreTraining|Seq2Seq|ForCTC", name):
         extra = {"next_sentence_label": Form(("B",), ids(2))} if "next_sentence_label" in maker.parameters else {}
-        return {
-            "labels": tokens if "CTC" not in name else Form(("B", 5), ids(maker._vocabulary(), maker._least())),
-            **extra,
-        }
+        return {"labels": tokens, **extra} if "CTC" not in name else _transcripts(maker, forms)
     return None
+
+
+def _transcripts(maker: Maker, forms: Mapping[str, Form]) -> dict[str, Form]:
+    """Targets that are shorter than the sound, of which a few frames are left, with the mask that losses of spectrograms
+    take its length from."""
+    found = {"labels": Form(("B", 2), ids(maker._vocabulary(), maker._least()))}
+    if "attention_mask" in maker.parameters and "input_features" in forms:
+        found["attention_mask"] = Form(forms["input_features"].dims[:2], padding)
+    return found

@@ -26,12 +26,16 @@ def append(path: pathlib.Path, line: Line) -> None:
         file.write(json.dumps(line) + "\n")
 
 
+def is_decoder(name: str) -> bool:
+    return name.endswith(("ForCausalLM", "LMHeadModel"))
+
+
 def line_of(folder: str, name: str, parts: dict[str, dict[str, Any]]) -> Line:
     """What ended the process counts as the outcome of the part that was at work."""
     parts = dict(parts)
     end = parts.pop("end", None)
     if end is not None:
-        open_parts = [part for part in PARTS if part not in parts]
+        open_parts = [part for part in PARTS if part not in parts and (part != "generate" or is_decoder(name))]
         parts[open_parts[0] if open_parts else "train"] = end
     for outcome in parts.values():
         outcome.update({key: shortened(outcome[key]) for key in ("note", "fixed") if key in outcome})

@@ -8,6 +8,7 @@ from . import (  # noqa: F401
     ctc,
     distances,
     experts,
+    fourier,
     indexing,
     linalg,
     logic,

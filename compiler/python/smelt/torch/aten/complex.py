@@ -12,7 +12,7 @@ import torch
 from ...builder import Value
 from ...builder.sizes import Dim, broadcast_shapes, product
 from ..complex_values import Complex
-from ..registry import ROWS, complex_row, refuse
+from ..registry import ROWS, complex_row, refuse, row
 
 Part = Union[Value, int, float, Dim, sympy.Expr]
 
@@ -135,6 +135,11 @@ def resolved(w, out, self):
 @complex_row("aten._neg_view.default")
 def neg_view(w, out, self):
     return self.each(lambda x: w.point("neg", x))
+
+
+@row("aten._neg_view.default")
+def negated(w, out, self):
+    return w.point("neg", self)
 
 
 @complex_row("aten._to_copy.default", "prims.convert_element_type.default", "aten.to.dtype")

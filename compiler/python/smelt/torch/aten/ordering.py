@@ -133,6 +133,8 @@ def _running(sign: int):
             here = w.point("logical_or", here, w.point("ne", key, key))
         places = running_extreme(w, w.select(here, w.iota(key.shape, axis), 0), axis)
         places.low = 0
+        if key.dtype != "f32":
+            return w.cast(best if sign > 0 else w.point("neg", best), self.dtype), places
         return pick(w, self, element_places(w, self.shape, axis, places)), places
 
     return with_a_dim(scan)
