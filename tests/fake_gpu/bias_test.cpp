@@ -38,7 +38,8 @@ TEST_F(BiasOfABatch, ThatNoStrideWalks) {
   for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7);
   for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5);
   const DeviceBlock on[] = {on_device(a), on_device(b), on_device(c), on_device(bias)};
-  cuda::PreparedGemm gemm(device(), sizes, on[0].get(), on[1].get(), on[2].get(), "test", on[3].get());
+  cuda::PreparedGemm gemm(device(), sizes, on[0].get(), on[1].get(), on[2].get(), "test",
+                          {.bias = on[3].get()});
   EXPECT_EQ(gemm.calls(), 6) << "one for each index of all axes but the longest";
   const DeviceBlock workspace = cuda::device_block(device(), cuda::kGemmWorkspace);
   cuda::GemmChoices choices({}, cuda::GemmPlace::of(device()));
