@@ -351,7 +351,7 @@ class MatmulLowering {
     return has_lines(1, step.b, step.b.row_stride, step.b.column_stride, step.k);
   }
 
-  /// Only copies have room behind lines of any length.
+  /// Only copies have room after lines of any length.
   bool has_lines(unsigned operand, const GemmStep::Matrix& matrix, const Dim& k_stride, const Dim& pitch,
                  const Dim& k) const {
     if (!is_f8()) return true;

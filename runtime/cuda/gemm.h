@@ -64,8 +64,8 @@ struct GemmProblem {
   GemmKey key() const;
 };
 
-/// What a GEMM reads besides its matrices; null: nothing. `scales`: addresses of f32 numbers that products of
-/// f8e4m3 are multiplied by.
+/// Addresses that a GEMM reads besides its matrices; null: none. `scales`: addresses of f32 numbers that
+/// products of f8e4m3 are multiplied by.
 struct GemmExtras {
   DevicePointer bias = 0;
   std::array<DevicePointer, 2> scales = {};
@@ -114,7 +114,7 @@ class PreparedGemm {
   };
   void describe(const GemmExtras& extras);
   /// Extends lines of f8e4m3 to a multiple of GemmStep::kLineElements, which the library requires, and notes
-  /// what is behind the k-th element to be cleared before each run.
+  /// what follows the k-th element to be cleared before each run.
   void pad_lines(GemmSizes& sizes, DevicePointer a, DevicePointer b);
   void note_zeros(const std::vector<GemmSizes::Batch>& outer, DevicePointer c);
   /// Sets what is in zeros_ to zero.

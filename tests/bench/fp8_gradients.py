@@ -50,15 +50,19 @@ def torchao_gradients(options, state, ids, autocast):
         return gradients_of(model, ids)
 
 
+def weights_of(session):
+    return {name: numpy.array(numpy.from_dlpack(x), numpy.float64) for name, x in session.state_dict().items()}
+
+
 def smelt_gradients(options, directory, ids, precision, **more):
     plan = smelt.compile(directory, mode="train", precision=precision, target=options.target, optimizer="sgd", clip=0,
                          weight_decay=0, max={"B": ids.shape[0], "T": ids.shape[1]}, **more)
     session = plan.session()
-    before = session.state_dict()
+    before = weights_of(session)
     numbers = ids.numpy().astype(numpy.int32)
     session.step(lr=1.0, input_ids=numbers, labels=numbers)
-    after = session.state_dict()
-    return {name: before[name].astype(numpy.float64) - after[name] for name in before}
+    after = weights_of(session)
+    return {name: before[name] - after[name] for name in before}
 
 
 def decibels(found, exact):

@@ -12,11 +12,12 @@ class CompileOptions(TypedDict, total=False):
     # Plan.
     target: str
     mode: Literal["train", "infer"]
-    precision: Literal["fp32", "tf32", "bf16", "fp16"]
+    precision: Literal["fp32", "tf32", "bf16", "fp16", "fp8"]
     masters: Literal["none", "fp32"]
     weight_type: Literal["float", "int8", "int4", "uint4", "nf4", "fp8"]
     weight_group: int
     keep_floats: Union[str, Sequence[str]]
+    fp8_weights: Union[str, Sequence[str]]
     attention: Literal["auto", "fused", "unfused", "mma", "wgmma"]
     gemm_epilogues: Literal["off", "auto", "only", "wide", "mma", "mma-wide"]
     same_bits: bool

@@ -201,7 +201,7 @@ void StorageClasses::add_parameter(const Node& parameter) {
   if (!narrow) constraints(parameter.result()).must_be_wide = true;
 }
 
-/// What is rounded to 8 bits is read where it lies narrow.
+/// A fusion that rounds to 8 bits reads the narrow copies of parameters.
 void StorageClasses::add_body(const Node& node) {
   const BodyActivations body(node, activation_);
   const bool rounds_further =

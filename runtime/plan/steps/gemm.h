@@ -33,7 +33,7 @@ struct GemmStep {
   /// Scalars of f32, for operands of f8e4m3 on a GPU.
   std::optional<BufferRef> a_scale = {}, b_scale = {};
   /// Lines of A and B along k begin at multiples of kLineElements elements, and the step may write zeros into
-  /// what is behind their k elements up to the next multiple. Only with operands of f8e4m3.
+  /// what follows their k elements, up to the next multiple. Only with operands of f8e4m3.
   bool padded = false;
   static constexpr int64_t kLineElements = 16;
 
