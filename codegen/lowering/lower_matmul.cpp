@@ -33,6 +33,7 @@ class MatmulLowering {
   void run() {
     if (is_done_without_products()) return;
     const Layout result = c_;
+    refuse_ragged_batch();
     gather_sums();
     place_sums();
     // At most one copy each of a, b and c gives every matrix a dim of stride 1; c may be moved once more,
@@ -248,7 +249,7 @@ class MatmulLowering {
 
   /// A result that the library writes: a step adds a bias along all of its columns, once.
   bool takes(const GemmStep& step) const {
-    if (!walks(step.c)) return false;
+    if (!walks(step.c) || (is_f8() && !is_whole_lines(step.k) && !step.batch.empty())) return false;
     if (!has_bias()) return true;
     const bool sums = std::ranges::any_of(step.batch, &GemmStep::Batch::reduced);
     return step.c.column_stride.is_one() && !sums && step.n == epilogue_->operand->shape()[0];
@@ -349,6 +350,18 @@ class MatmulLowering {
   }
   bool has_lines_b(const GemmStep& step) const {
     return has_lines(1, step.b, step.b.row_stride, step.b.column_stride, step.k);
+  }
+
+  /// Ends of lines are cleared in one matrix only (GemmStep::padded).
+  void refuse_ragged_batch() const {
+    Dim terms = 1;
+    for (const char letter : summed_) terms *= extent(letter);
+    if (is_f8() && !is_whole_lines(terms) &&
+        std::ranges::any_of(spec_.out, [&](char x) { return is_batch(x); }))
+      fail(
+          "{}: a batch of f8e4m3 matmuls sums {} products, which {} does not divide: convert operands to "
+          "bf16",
+          node_.describe(), terms.str(), GemmStep::kLineElements);
   }
 
   /// Only copies have room after lines of any length.
