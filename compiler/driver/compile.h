@@ -54,10 +54,7 @@ struct CompileOptions {
   /// fp8.
   int64_t weight_group = -1;
   std::vector<std::string> keep_floats = {};  // patterns of names of weights that stay floats all the same
-  bool fp8 = false;  // matmuls of activations and weights round operands to f8e4m3 (quantize_matmuls.h)
-  /// With fp8, patterns of names of weights that are multiplied in f8e4m3; empty: by size, but the last.
-  std::vector<std::string> fp8_weights = {};
-  bool tf32 = false;    // on a GPU, matmuls read f32 operands with 10 bits of mantissa
+  bool tf32 = false;                          // on a GPU, matmuls read f32 operands with 10 bits of mantissa
   bool masters = true;  // update f32 copies (masters) of parameters that matmuls read in bf16 or f16
   /// Number of rows of logits that are in memory at a time (passes/graph/layout/chunk_rows.h); 0: all; empty:
   /// the pass chooses a number if the logits are large.

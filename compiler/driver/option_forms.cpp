@@ -159,12 +159,12 @@ void TargetForm::parse(std::string_view text, std::string& value) const {
 void PrecisionForm::set(CompileOptions& options, std::string_view text) const {
   const size_t place = parse_word(text, kPrecisions);
   options.storage = kStorage[place];
-  options.tf32 = text == "tf32", options.fp8 = text == "fp8";
+  options.tf32 = text == "tf32", options.training.fp8 = text == "fp8";
 }
 
 std::string PrecisionForm::get(const CompileOptions& options) const {
   if (options.tf32) return "tf32";
-  if (options.fp8) return "fp8";
+  if (options.training.fp8) return "fp8";
   return word_at(kPrecisions, static_cast<size_t>(std::ranges::find(kStorage, options.storage) - kStorage));
 }
 

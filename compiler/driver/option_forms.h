@@ -188,7 +188,7 @@ struct RecomputeForm {
   }
 };
 
-/// Form of the option that sets CompileOptions::storage, CompileOptions::tf32 and CompileOptions::fp8.
+/// Form of the option that sets CompileOptions::storage, CompileOptions::tf32 and TrainingOptions::fp8.
 struct PrecisionForm {
   static constexpr ValueKind kKind = ValueKind::one_of;
   std::string values() const { return "fp32|tf32|bf16|fp16|fp8"; }

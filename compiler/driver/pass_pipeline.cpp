@@ -36,7 +36,6 @@ class PipelineBuilder {
     append(calls, normalization());
     if (facts_.trains && has_stages()) append(calls, stage_cut());
     calls.push_back(facts_.shares_parameters ? pass::plan_neighbours() : pass::merge_gemms());
-    if (options_.fp8) calls.push_back(pass::quantize_matmuls({options_.fp8_weights, options_.keep_floats}));
     append(calls, facts_.trains ? training_entries() : inference_entries());
     if (!options_.entries.empty())
       calls.push_back(pass::keep_entries({options_.entries, hint_of_training()}));
@@ -152,6 +151,7 @@ class PipelineBuilder {
     TrainingOptions training = options_.training;
     training.flat_sums = options_.zero >= 2 && options_.mesh.ranks() > 1;
     set_scaling(training.optimizer.scaling);
+    if (training.fp8) training.fp8_keep = options_.keep_floats;
     // Without sums the state "gradients" is free for the gradients of train_step.
     if (!wants("accumulate") && !wants("apply")) training.accumulation = false;
     return training;

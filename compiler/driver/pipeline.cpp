@@ -44,8 +44,9 @@ AttentionTemplates templates_of(AttentionForm form) {
 }
 
 void check_fp8(const CompileOptions& options, const Target& target) {
-  if (!options.fp8 && !options.fp8_weights.empty()) fail("--fp8-weights is for --precision=fp8");
-  if (!options.fp8) return;
+  if (!options.training.fp8 && !options.training.fp8_weights.empty())
+    fail("--fp8-weights is for --precision=fp8");
+  if (!options.training.fp8) return;
   if (options.mode != Mode::train)
     fail(
         "--precision=fp8 is for training: for inference give --precision=bf16, and for weights in fp8 "
@@ -70,7 +71,7 @@ void check_precision(const CompileOptions& options, const Target& target) {
   const bool has_groups = options.weight_type > WeightType::int8;
   if (!has_groups && options.weight_group >= 0)
     fail("--weight-group is for a --weight-type of int4, uint4, nf4 or fp8");
-  if (!has_groups && !options.fp8 && !options.keep_floats.empty())
+  if (!has_groups && !options.training.fp8 && !options.keep_floats.empty())
     fail("--keep-floats is for a --weight-type of int4, uint4, nf4 or fp8, and for --precision=fp8");
   check_fp8(options, target);
   if (options.tf32 && !target.can.tf32)

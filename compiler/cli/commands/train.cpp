@@ -130,8 +130,19 @@ class Run {
     bound_sizes(compile_options.build.bounds);
   }
 
+  void check_schedule() const {
+    const bool is_free = compile_options_.training.optimizer.optimizer == Optimizer::schedule_free_adamw;
+    if (is_free && options_.trainer.schedule != ScheduleKind::constant)
+      fail(
+          "--optimizer=schedule-free-adamw averages instead of lowering the rate: give --schedule=constant, "
+          "with "
+          "a --warmup, in place of {}",
+          name(options_.trainer.schedule));
+  }
+
   void compile_model() {
     open();
+    check_schedule();
     compile_options_.no_plan_cache |= options_.detect_anomaly;  // which needs the graph
     CompileFlags flags = options_.flags;
     flags.says_memory = is_first();

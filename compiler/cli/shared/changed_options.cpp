@@ -20,11 +20,12 @@ constexpr std::array kCompared = {
     "data",           "held_back", "validation_data", "data_format",    "overfit_one_batch"};
 /// They change no number of the run.
 constexpr std::array kHarmless = {
-    "run_dir",        "resume",        "keep",          "checkpoint_every",   "eval_every",  "eval_batches",
-    "token_accuracy", "translations",  "on_spike",      "spike_factor",       "metric",      "early_stopping",
-    "sample_every",   "sample_prompt", "sample_tokens", "sample_temperature", "quiet",       "detect_anomaly",
-    "no_plan_cache",  "timing",        "verify_each",   "print_after_all",    "print_after", "dump_dir",
-    "check_steps",    "tune",          "threads",       "from_scratch",       "weights",     "adapter"};
+    "run_dir",         "resume",         "keep",          "checkpoint_every", "eval_every",
+    "eval_batches",    "token_accuracy", "translations",  "spike_factor",     "metric",
+    "early_stopping",  "sample_every",   "sample_prompt", "sample_tokens",    "sample_temperature",
+    "quiet",           "detect_anomaly", "no_plan_cache", "timing",           "verify_each",
+    "print_after_all", "print_after",    "dump_dir",      "check_steps",      "tune",
+    "threads",         "from_scratch",   "weights",       "adapter"};
 
 bool is_told(const std::string& key) {
   return !llvm::is_contained(kCompared, key) && !llvm::is_contained(kHarmless, key);

@@ -35,7 +35,8 @@ template <typename Field>
 void visit_options(Field& field, QuantizeMatmulsOptions& o) {
   field("weights", o.weights), field("keep", o.keep);
 }
-/// Quantizes the matmuls of all graphs. Throws Error if a pattern is the name of no parameter.
+/// Quantizes the matmuls of all graphs. Throws Error if a pattern is the name of no parameter, if no weight
+/// that fits a pattern of `weights` can be quantized, and if no weight at all is.
 bool quantize_matmuls(Module& module, const QuantizeMatmulsOptions& options);
 
 }  // namespace smelt

@@ -13,29 +13,31 @@ bool multiplies(const Node& node) {
 
 bool moves_no_data(const Node& node) { return info(node.op()).has(Trait::view) || node.is(Op::convert); }
 
-/// Adds the nodes that read `value`, also through views; false if one of them does not multiply it.
+/// Adds the products that read `value`, also through views. Returns whether there are no other readers.
 bool add_products(const Value* value, llvm::DenseSet<const Node*>& products) {
+  bool only = true;
   for (const Node* user : value->users()) {
     if (multiplies(*user))
       products.insert(user);
-    else if (!moves_no_data(*user) || !add_products(user->result(), products))
-      return false;
+    else
+      only &= moves_no_data(*user) && add_products(user->result(), products);
   }
-  return true;
+  return only;
 }
 
-/// The products that read each parameter; none if it has other readers.
+/// The products that read each parameter, and whether nothing else reads it.
 struct Reader {
   const Node* parameter;
   llvm::DenseSet<const Node*> products;
+  bool only_multiplied;
 };
 
 std::vector<Reader> readers_of(const Graph& graph) {
   std::vector<Reader> readers;
   for (const auto& node : graph.nodes()) {
     if (!node->is(Op::parameter)) continue;
-    Reader& reader = readers.emplace_back(Reader{node.get(), {}});
-    if (!add_products(node->result(), reader.products)) reader.products.clear();
+    Reader& reader = readers.emplace_back(Reader{node.get(), {}, false});
+    reader.only_multiplied = add_products(node->result(), reader.products);
   }
   return readers;
 }
@@ -72,7 +74,7 @@ std::vector<std::string> hidden_matrices(const Graph& graph) {
   std::vector<std::string> names;
   for (const Reader& reader : readers) {
     const std::string& name = reader.parameter->get(attr::name);
-    const bool is_hidden = !reader.products.empty() &&
+    const bool is_hidden = reader.only_multiplied && !reader.products.empty() &&
                            llvm::all_of(reader.products, [&](const Node* p) { return before.contains(p); });
     if (is_hidden && has_form_of_matrices(*reader.parameter) && is_trained(graph, name))
       names.push_back(name);

@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "passes/expressions.h"
 #include "passes/graph/autodiff/differentiate.h"
+#include "passes/graph/precision/quantize_matmuls.h"
 #include "passes/graph/simplify/decompose.h"
 #include "passes/graph/training/apply_optimizer.h"
 #include "passes/graph/training/averaged_parameters.h"
@@ -123,7 +124,8 @@ void make_accumulate(Module& module, const TrainingOptions& options) {
 bool make_training_entries(Module& module, const TrainingOptions& given) {
   TrainingOptions options = given;
   check_loss(module, options.loss);
-  find_matrices(module, options);
+  find_matrices(module, options);  // which multiply: first of all
+  if (options.fp8) quantize_matmuls(module, {options.fp8_weights, options.fp8_keep});
   if (llvm::all_of(module.parameters, [](const auto& parameter) { return parameter.frozen; }))
     fail("there is nothing to train: all parameters are frozen");
   flatten_parameters(module, {.multiple = flat_multiple(options.optimizer.optimizer)});

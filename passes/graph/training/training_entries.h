@@ -25,11 +25,15 @@ struct TrainingOptions {
   /// sums can be sharded over ranks. False: it adds each gradient to a part of the sums, unless loss scaling
   /// or sharded parameters need the flat value.
   bool flat_sums = false;
+  /// True: matmuls of activations by weights are in f8e4m3, in all graphs (quantize_matmuls.h).
+  bool fp8 = false;
+  std::vector<std::string> fp8_weights = {}, fp8_keep = {};  // QuantizeMatmulsOptions
 };
 template <typename Field>
 void visit_options(Field& field, TrainingOptions& o) {
   visit_options(field, o.optimizer);
   field("accumulation", o.accumulation), field("loss", o.loss), field("flat_sums", o.flat_sums);
+  field("fp8", o.fp8), field("fp8_weights", o.fp8_weights), field("fp8_keep", o.fp8_keep);
 }
 /// Adds the entries; returns true. First runs flatten_parameters, which does nothing if it has run already.
 /// merge_gemms or plan_neighbours must run on @loss earlier, because they choose the parameters that become

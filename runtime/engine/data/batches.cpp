@@ -169,8 +169,10 @@ double batches_of_epochs(double epochs, int64_t records, const BatchOptions& opt
   const double whole = std::floor(epochs);
   const auto batches_of = [&](double count) { return std::ceil(count / static_cast<double>(options.batch)); };
   const auto all = static_cast<double>(records);
-  const double last = batches_of(std::ceil((epochs - whole) * all));
-  if (whole < static_cast<double>(from.epoch + 1)) return last;
+  const auto epoch = static_cast<double>(from.epoch), record = static_cast<double>(from.record);
+  const double part = std::ceil((epochs - whole) * all);
+  if (whole < epoch + 1) return whole < epoch ? 0 : batches_of(std::max(0.0, part - record));
+  const double last = batches_of(part);
   return batches_of(all - static_cast<double>(from.record)) +
          (whole - static_cast<double>(from.epoch + 1)) * batches_of(all) + last;
 }

@@ -19,14 +19,17 @@ class BestEvaluation {
   /// value that is not finite is not better. The evaluation before the first step is not compared. Throws
   /// Error with the names of the metrics that there are if the record does not have the metric.
   bool add(const EvaluationRecord& record);
+  /// Compares an evaluation that an earlier process wrote. One without the metric is not counted.
+  void restore(const EvaluationRecord& record);
 
   const std::string& metric() const { return metric_; }
   int64_t step() const { return step_; }                                // of the best one
-  double value() const { return *value_; }                              // Requires: add() has returned true.
+  std::optional<double> value() const { return value_; }                // nothing: none was finite
   int64_t without_improvement() const { return without_improvement_; }  // evaluations after the best one
 
  private:
-  double value_of(const EvaluationRecord& record) const;
+  std::optional<double> value_of(const EvaluationRecord& record) const;
+  bool compare(const EvaluationRecord& record, double value);
 
   std::string metric_;
   std::optional<double> value_;

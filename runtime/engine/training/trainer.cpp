@@ -53,11 +53,24 @@ void require_bounds(const Session& session, const TrainerOptions& options, const
   }
 }
 
-/// Another run's checkpoints are neither continued by accident nor mixed with this one's.
+bool has_best_checkpoint(const std::filesystem::path& run) {
+  return std::filesystem::exists(run / "best") && !CheckpointDirectory(run / "best", 1).list().empty();
+}
+
+/// Another run's checkpoints are neither continued by accident nor mixed with this one's, nor is its best one
+/// lost.
 void require_fresh(const CheckpointDirectory& checkpoints, const TrainerOptions& options) {
-  if (!options.resume && !checkpoints.list().empty())
-    fail("'{}' holds a run already: continue it with --resume, or choose another directory",
-         options.run_directory.string());
+  if (!checkpoints.list().empty()) {
+    if (!options.resume)
+      fail("'{}' holds a run already: continue it with --resume, or choose another directory",
+           options.run_directory.string());
+    return;
+  }
+  if (has_best_checkpoint(options.run_directory))
+    fail(
+        "'{}' holds a run already, of which only the best checkpoint is left: choose another directory, with "
+        "--weights={}/best to begin there",
+        options.run_directory.string(), options.run_directory.string());
 }
 
 /// Returns the results of train_step or apply: both give the mean loss of the whole update.
@@ -227,7 +240,7 @@ void Trainer::restore_best() {
   if (!best_checkpoints_) return;
   best_checkpoints_->remove_after(result_.step);
   for (const EvaluationRecord& record : history_.evaluations)
-    if (is_compared(record.step)) best_.add(record);
+    if (is_compared(record.step)) best_.restore(record);
   const auto left = best_checkpoints_->list();
   if (!left.empty()) result_.best = left.back();
 }
@@ -346,7 +359,8 @@ void Trainer::stop_at(int64_t step, const std::string& problem) const {
 
 std::string Trainer::last_good() const {
   return result_.checkpoint.empty()
-             ? "; there is no checkpoint yet"
+             ? (result_.best.empty() ? "; there is no checkpoint yet"
+                                     : fmt::format("; the best state is '{}'", result_.best.string()))
              : fmt::format("; the last good state is '{}'", result_.checkpoint.string());
 }
 
@@ -429,20 +443,22 @@ bool Trainer::is_compared(int64_t step) const {
   return options_.keeps_best() && (is_due(options_.eval_every, step) || step == options_.steps);
 }
 
-/// The first rank decides: another one may have been started without the evaluations of a resumed run.
+/// The first rank decides: another one may have been started without the evaluations of a resumed run, and
+/// has none of the metrics that only the first one computes.
 void Trainer::compare_with_best(const EvaluationRecord& record) {
-  const bool better = best_.add(record);
-  if (ranks_.largest(ranks_.is_first() && better ? 1 : 0) > 0)
-    result_.best = save_in("best", best_checkpoints_, record.step);
+  const bool better = ranks_.is_first() && best_.add(record);
+  if (ranks_.largest(better ? 1 : 0) > 0) result_.best = save_in("best", best_checkpoints_, record.step);
   result_.without_improvement = ranks_.largest(ranks_.is_first() && is_without_improvement() ? 1 : 0) > 0;
   if (result_.without_improvement) report_no_improvement(record.step);
 }
 
 void Trainer::report_no_improvement(int64_t step) const {
-  const int64_t count = best_.without_improvement();
+  const std::string best = best_.value()
+                               ? fmt::format("the best is {:.4f} at step {}", *best_.value(), best_.step())
+                               : "none was finite";
   tell([&](TrainerObserver& o) {
-    o.message(fmt::format("step {}: no better {} in {} evaluations; the best is {:.4f} at step {}", step,
-                          best_.metric(), count, best_.value(), best_.step()));
+    o.message(fmt::format("step {}: no better {} in {} evaluations; {}", step, best_.metric(),
+                          best_.without_improvement(), best));
   });
 }
 

@@ -1,6 +1,7 @@
 """A run that goes on with another batch sees the records that it has not seen."""
 
 import json
+import shutil
 
 import numpy
 import pytest
@@ -55,3 +56,20 @@ def test_changes_of_the_batch_add_up(run):
     train("part", "--batch", 3, "--steps", 5, "--resume")
     last = train("part", "--batch", 2, "--steps", 8, "--resume")[5:]
     assert last == pytest.approx(means(losses[9:], 2)[:3], abs=1e-4)
+
+
+def test_a_best_checkpoint_that_is_left_alone_is_not_lost(smelt, saved, tmp_path):
+    config = tf.GPT2Config(vocab_size=96, n_embd=32, n_layer=1, n_head=4, n_positions=16)
+    directory, _ = saved(tf.GPT2LMHeadModel, config)
+    ids = numpy.random.RandomState(0).randint(4, 96, (RECORDS, 8)).astype(numpy.int32)
+    save_file(dict(input_ids=ids, labels=ids), tmp_path / "records.safetensors")
+    command = ["train", directory, "--data", tmp_path / "records.safetensors", "--run-dir", tmp_path / "run", "--steps", 4]
+    command += ["--held-back", 0.25, "--eval-every", 2, "--early-stopping", 9, "--batch", 1]
+    smelt.good(*command)
+    best = sorted((tmp_path / "run" / "best").iterdir())
+    assert best
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    for more in ([], ["--resume"]):
+        status, _, err = smelt(*command, *more)
+        assert status != 0 and "only the best checkpoint is left" in err
+    assert sorted((tmp_path / "run" / "best").iterdir()) == best

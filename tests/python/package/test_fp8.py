@@ -23,11 +23,11 @@ def test_losses_are_near_those_of_bf16(golden):
     assert 1e-5 < numpy.abs(fp8 / narrow - 1).max() < 1e-2
 
 
-def test_small_weights_are_multiplied_in_bf16_unless_named(golden):
-    narrow = losses(golden, precision="bf16")
-    assert numpy.array_equal(losses(golden, precision="fp8"), narrow)
-    kept = losses(golden, precision="fp8", fp8_weights=["*"], keep_floats=["*"])
-    assert numpy.array_equal(kept, narrow)
+def test_nothing_to_multiply_in_fp8_is_refused(golden):
+    with pytest.raises(smelt.Error, match="no weight of this model is large enough"):
+        losses(golden, precision="fp8")
+    with pytest.raises(smelt.Error, match="no weight whose name fits"):
+        losses(golden, precision="fp8", fp8_weights=["*"], keep_floats=["*"])
 
 
 def test_inference_is_refused():

@@ -51,5 +51,25 @@ graph @loss(%ids: i32[B] {below = 11}) {
             (std::vector<std::string>{"first", "query", "key", "stack"}));
 }
 
+/// The head is a table that is gathered, too: it is a product after the last matrix all the same.
+TEST(HiddenMatrices, ComeBeforeATiedHead) {
+  const auto module = parse_module(R"(
+symbols B <= 8
+parameter "table" : f32[11,6]
+parameter "last" : f32[6,6]
+graph @loss(%ids: i32[B] {below = 11}) {
+  %table = parameter "table" : f32[11,6]
+  %x = embedding %table, %ids : f32[B,6]
+  %last = parameter "last" : f32[6,6]
+  %x1 = linear %x, %last : f32[B,6]
+  %y = linear %x1, %table : f32[B,11]
+  %sum = reduce add %y {axes = [0, 1]} : f32[]
+  %one = constant {value = 1.0} : f32[]
+  return loss_sum = %sum, token_count = %one
+}
+)");
+  EXPECT_EQ(hidden_matrices(*module->find_graph("loss")), (std::vector<std::string>{"last"}));
+}
+
 }  // namespace
 }  // namespace smelt

@@ -285,6 +285,17 @@ TEST(RecordStream, GoesOnWithTheNextUnseenRecord) {
   EXPECT_EQ(place_at(9, 20, {.batch = 1, .from = {9, 2, 30}}).epoch, 3) << "of data that have become fewer";
 }
 
+/// A run that goes on within the part of an epoch with which it ends, or after it.
+TEST(RecordStream, EndsWithAPartOfAnEpoch) {
+  const TemporaryDirectory d;
+  const DataPart part = split<RecordData>(many(d, 20).data, nullptr, 0).train;
+  EXPECT_EQ(steps_of_epochs(part, 1.5, {.batch = 1}), 30);
+  EXPECT_EQ(steps_of_epochs(part, 1.5, {.batch = 1, .from = {9, 1, 5}}), 14);
+  EXPECT_EQ(steps_of_epochs(part, 1.5, {.batch = 2, .from = {9, 1, 5}}), 12);
+  EXPECT_EQ(steps_of_epochs(part, 1.5, {.batch = 1, .from = {9, 1, 15}}), 9);
+  EXPECT_EQ(steps_of_epochs(part, 1.5, {.batch = 1, .from = {9, 2, 0}}), 9);
+}
+
 TEST(RecordList, CoversOrSpreads) {
   const TemporaryDirectory d;
   const RecordSplit parts = split<RecordData>(many(d, 40).data, nullptr, 0.25);

@@ -35,6 +35,17 @@ TEST(BestEvaluation, AccuracyIsBetterIfItIsHigherAndPerplexityIfItIsLower) {
   EXPECT_TRUE(perplexity.add(evaluation(2, 1, {{"perplexity", 8}})));
 }
 
+TEST(BestEvaluation, WithoutTheMetricOfAnEarlierRunIsNotCounted) {
+  BestEvaluation best("f1");
+  best.restore(evaluation(1, 1));
+  EXPECT_EQ(best.without_improvement(), 0);
+  EXPECT_FALSE(best.value());
+  best.restore(evaluation(2, 1, {{"f1", 0.5}}));
+  best.restore(evaluation(3, 1, {{"f1", 0.4}}));
+  EXPECT_EQ(best.value(), 0.5);
+  EXPECT_EQ(best.without_improvement(), 1);
+}
+
 TEST(BestEvaluation, NamesTheMetricsThatThereAre) {
   BestEvaluation best("f1");
   EXPECT_HAS(message_of([&] { best.add(evaluation(0, 1, {{"perplexity", 9}})); }),

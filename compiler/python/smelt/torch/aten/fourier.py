@@ -11,11 +11,13 @@ from typing import Any, Sequence
 from ...builder import Value
 from ...builder.sizes import Dim, product
 from ..complex_values import Complex
-from ..registry import complex_row
+from ..registry import complex_row, refuse
 from .shape import axis_of
 
 BY_ROOT, BY_SIZE = 1, 2
 """PyTorch's numbers for the kinds of scaling."""
+LARGEST = 46340
+"""The largest size: products of two indices are i32."""
 
 
 @complex_row("aten._fft_c2c.default")
@@ -62,6 +64,8 @@ def _transformed(w: Any, x: Complex, axis: int, size: Any, sign: int) -> Complex
 
 def _waves(w: Any, size: Any, count: Any) -> tuple[Value, Value]:
     """cos and sin of 2 pi j k / size, [size, count]. Whole turns are left out first, which keeps the angle exact."""
+    if isinstance(size, int) and size > LARGEST:
+        refuse(f"a Fourier transform of {size} elements, at most {LARGEST}: it is a product with a matrix of that size")
     shape = (size, count)
     turns = w.remainder(w.mul(w.iota(shape, 0), w.iota(shape, 1)), w.operand(size, "i32", shape), True)
     angle = w.div(w.mul(w.cast(turns, "f32"), 2 * math.pi), w.operand(size, "f32", shape))
