@@ -230,6 +230,13 @@ def detached_twice(w, v, x):
     return (h * w + g * v).sum()
 
 
+def parts_of_detached(w, v, x):
+    h = (w * x).detach()
+    a, b = h[:2], h[2:]
+    a += v[:2]
+    return (a * b * w[2:]).sum()
+
+
 def detached_without_a_gradient(w, v, x):
     t = x * 2
     t.detach().mul_(3)
@@ -271,6 +278,7 @@ MODES = (
     added_to_result_without_grad,
     detached_after_uses,
     detached_twice,
+    parts_of_detached,
     detached_without_a_gradient,
     source_changed_after_detach,
     changed_detached_without_grad,
@@ -410,7 +418,15 @@ def alias_made_without_grad(w, v, x):
     return (t * x * v).sum()
 
 
+def part_of_alias(w, v, x):
+    t = w * 2
+    a, b = t.detach().chunk(2)
+    a.mul_(3)
+    return (t * x * v).sum() + b.sum()
+
+
 ALIASES = (
+    part_of_alias,
     multiplied_alias,
     added_alias,
     filled_alias,

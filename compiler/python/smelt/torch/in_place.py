@@ -42,6 +42,9 @@ def called(module: torch.fx.GraphModule, node: Node) -> Optional[tuple[torch.fx.
 
 
 def is_view(node: Node) -> bool:
+    """Whether the node's result may be the numbers of its first operand; also for one of several views, as of chunk."""
+    if node.target is operator.getitem and node.all_input_nodes:
+        return is_view(node.all_input_nodes[0])
     return isinstance(node.target, torch._ops.OpOverload) and any(
         result.alias_info is not None for result in node.target._schema.returns
     )
