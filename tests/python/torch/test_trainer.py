@@ -296,7 +296,8 @@ def test_a_resumed_training_draws_the_same_numbers(tmp_path):
 
     def trained(out, resume=None):
         torch.manual_seed(0)
-        args = smelt.TrainingArguments(str(out), logging_steps=1, save_steps=2, max_steps=5, per_device_train_batch_size=4)
+        options = dict(logging_steps=1, save_steps=2, max_steps=5, per_device_train_batch_size=4)
+        args = smelt.TrainingArguments(str(out), **options)
         trainer = smelt.Trainer(llama(layers=1), args, drawing_collator, Rows(rows))
         trainer.train(resume)
         return trainer
@@ -436,7 +437,8 @@ def test_what_is_not_supported_is_named(given, message):
 
 
 def tuple_collator(rows):
-    return {"input_ids": torch.ones(len(rows), 4, dtype=torch.long), "labels": torch.ones(len(rows), 4, dtype=torch.long)}
+    ones = torch.ones(len(rows), 4, dtype=torch.long)
+    return {"input_ids": ones, "labels": ones}
 
 
 def test_mistakes_are_said(tmp_path):
