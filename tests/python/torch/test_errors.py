@@ -276,7 +276,7 @@ BAD_CALLS = {
     "sparse": ({"sample": {"x": torch.eye(4).to_sparse()}}, "expected a dense one"),
     "nested": ({"sample": {"x": torch.nested.nested_tensor([torch.ones(3), torch.ones(4)])}}, "a nested tensor"),
     "entry": ({"entry": "nowhere"}, "there is no entry @nowhere"),
-    "precision": ({"precision": "fp8"}, "precision=fp8: expected fp32, tf32, bf16 or fp16"),
+    "precision": ({"precision": "fp8"}, "precision=fp8 is for training: for inference give precision=bf16"),
     "complex": ({"sample": {"x": torch.ones(3, 4, dtype=torch.complex64)}}, "Smelt does not have"),
 }
 

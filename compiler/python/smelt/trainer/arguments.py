@@ -164,8 +164,8 @@ class TrainingArguments(_Arguments):
             return []
         if evaluates == "no" or saves != evaluates:
             return [
-                "load_best_model_at_end compares evaluations: expected save_strategy and eval_strategy to be equal, and "
-                f"not 'no'; they are {saves!r} and {evaluates!r}"
+                "load_best_model_at_end compares evaluations: expected save_strategy and eval_strategy to be equal, "
+                f"and not 'no'; they are {saves!r} and {evaluates!r}"
             ]
         every = self.logging_steps if self.eval_steps is None else self.eval_steps
         if saves == "epoch" or _is_multiple(self.save_steps, every):
