@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import numbers
 import operator
 from typing import Any, Mapping
 
@@ -18,6 +19,14 @@ def whole(what: str, value: Any, least: int, below: int) -> int:
     if not least <= number < below:
         raise Error(f"{what}: {number}, expected a number from {least} to {below - 1}")
     return number
+
+
+def check_momentum(value: Any) -> None:
+    """Of an update rule, where it is given."""
+    if value is None:
+        return
+    if not isinstance(value, numbers.Real) or not 0 <= value < 1:
+        raise Error(f"momentum: {value!r}, expected a number from 0 on, below 1, such as 0.9")
 
 
 def named(what: str, arrays: Any) -> Mapping[str, Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Mapping, Optional, Sequence
 
+from .checks import check_momentum
 from .errors import Error
 
 
@@ -25,6 +27,14 @@ def _check_betas(betas: Any) -> None:
         raise Error(f"betas: {betas!r}, expected two numbers, such as (0.9, 0.999)")
 
 
+def _check_factors(name: str, factors: Any) -> None:
+    if not isinstance(factors, Mapping):
+        raise Error(f"{name}: {factors!r}, expected a mapping of patterns of names to factors, such as {{'*.bias': 2}}")
+    for pattern, factor in factors.items():
+        if not isinstance(pattern, str) or not isinstance(factor, numbers.Real):
+            raise Error(f"{name}: {pattern!r}: {factor!r}, expected a pattern of names and a number, such as '*.bias': 2")
+
+
 @dataclass(frozen=True)
 class Optimizer:
     """`clip`: the largest global norm of the gradients. `decay`: "all" parameters, as PyTorch's optimisers do, or
@@ -37,14 +47,17 @@ class Optimizer:
     weight_decay: float = 0.0
     clip: Optional[float] = field(default=None, kw_only=True)
     decay: str = field(default="all", kw_only=True)
-    lr_of: Mapping[str, float] = field(default_factory=dict, kw_only=True)
-    decay_of: Mapping[str, float] = field(default_factory=dict, kw_only=True)
+    lr_of: Mapping[str, float] = field(default_factory=dict, kw_only=True, hash=False)
+    decay_of: Mapping[str, float] = field(default_factory=dict, kw_only=True, hash=False)
     layer_decay: float = field(default=1.0, kw_only=True)
     ema: float = field(default=0.0, kw_only=True)
     rule: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         checked_rate(self.lr)
+        for name in ("lr_of", "decay_of"):
+            _check_factors(name, getattr(self, name))
+        check_momentum(getattr(self, "momentum", None))
 
     def options(self) -> dict[str, Any]:
         """As smelt.compile takes them; the rate is a session's."""
@@ -76,7 +89,7 @@ class SGD(Optimizer):
 
 @dataclass(frozen=True)
 class Adam(Optimizer):
-    betas: tuple[float, float] = (0.9, 0.999)
+    betas: tuple[float, float] = field(default=(0.9, 0.999), hash=False)
     eps: float = 1e-8
     rule: ClassVar[str] = "adam"
 
@@ -123,7 +136,7 @@ class Lion(Optimizer):
     """arXiv:2302.06675. Rates are 3 to 10 times smaller than those of AdamW, and weight_decay as much larger."""
 
     lr: float = 1e-4
-    betas: tuple[float, float] = (0.9, 0.99)
+    betas: tuple[float, float] = field(default=(0.9, 0.99), hash=False)
     rule: ClassVar[str] = "lion"
 
     def __post_init__(self) -> None:
@@ -143,7 +156,7 @@ class Muon(AdamW):
     momentum: float = 0.95
     matrix_lr: str = field(default="match-rms", kw_only=True)
     adamw_lr: float = field(default=1.0, kw_only=True)
-    adamw_for: Sequence[str] = field(default=(), kw_only=True)
+    adamw_for: Sequence[str] = field(default=(), kw_only=True, hash=False)
     rule: ClassVar[str] = "muon"
 
     def _own(self) -> dict[str, Any]:
@@ -155,7 +168,7 @@ class Muon(AdamW):
 class NorMuon(Muon):
     """arXiv:2510.05491: Muon whose directions have rows of equal size on average."""
 
-    betas: tuple[float, float] = (0.9, 0.95)
+    betas: tuple[float, float] = field(default=(0.9, 0.95), hash=False)
     rule: ClassVar[str] = "normuon"
 
 

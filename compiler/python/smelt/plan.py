@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 
 from . import _native
-from .checks import json_text, whole
+from .checks import check_momentum, json_text, whole
 from .errors import Error
 from .progress import Progress, compilation
 from .reports import Graph, Memory, plan_html
@@ -190,6 +190,7 @@ def compile(
     time_limit: seconds, after which the compilation ends with a smelt.Error between two of its steps. Ctrl-C ends it
     there, too.
     """
+    check_momentum(options.get("momentum"))
     if isinstance(model, Mapping):
         with tempfile.TemporaryDirectory(prefix="smelt-") as directory:
             path = os.path.join(directory, "spec.json")

@@ -165,7 +165,8 @@ class Session:
         return self._native.generate(ids, mask=attention_mask, options=json_text("options", options), on_token=on_token)
 
     def state_dict(self, *, optimizer: bool = False) -> dict[str, Any]:
-        """A copy of every parameter, as f32, under its name and in its layout in checkpoints.
+        """A copy of every parameter, as f32, under its name and in its layout in checkpoints: the point at which the
+        next update begins. Of plans with an `ema` or of schedule-free rules the mean is in what save_weights writes.
 
         With `optimizer` also what updates keep beside them, under names with "optimizer." in front and in the plan's
         own layout, and "optimizer.updates", their number: another session of the plan that loads all of it goes on to
@@ -198,7 +199,8 @@ class Session:
         return self
 
     def save_weights(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Writes what state_dict returns to a safetensors file."""
+        """Writes the weights to a safetensors file: what state_dict returns, or of plans with an `ema` or of
+        schedule-free rules the mean."""
         self._native.save_weights(os.fspath(path))
 
     def share(self) -> Session:

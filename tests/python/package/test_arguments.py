@@ -75,3 +75,30 @@ def test_rates(rule, rate):
 def test_betas(betas):
     with pytest.raises(smelt.Error, match="betas: .*expected two numbers"):
         smelt.AdamW(betas=betas)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rules_are_keys_of_a_mapping(rule):
+    given = {"lr_of": {"*.bias": 2}, "decay_of": {"*.bias": 0}}
+    assert {rule(**given): 1, rule(): 2}[rule(**given)] == 1
+    assert hash(rule(**given)) == hash(rule(**given)) and rule(**given) != rule()
+
+
+def test_rules_with_lists_are_keys_of_a_mapping():
+    assert {smelt.Muon(betas=[0.9, 0.95], adamw_for=["a"])}
+
+
+@pytest.mark.parametrize("name", ["lr_of", "decay_of"])
+@pytest.mark.parametrize("factors", [["*.bias=2"], "*.bias=2", {"*.bias": "2"}, {1: 2}])
+def test_factors(name, factors):
+    with pytest.raises(smelt.Error, match=f"{name}: .*expected a .*'[*].bias': 2"):
+        smelt.AdamW(**{name: factors})
+
+
+@pytest.mark.parametrize("momentum", [1.5, 1, -0.1, float("nan"), "0.9"])
+def test_momentum(momentum):
+    for given in (lambda: smelt.Muon(momentum=momentum), lambda: smelt.SGD(momentum=momentum)):
+        with pytest.raises(smelt.Error, match="momentum: .*, expected a number from 0 on, below 1"):
+            given()
+    with pytest.raises(smelt.Error, match="momentum: .*, expected a number from 0 on, below 1"):
+        smelt.compile("model.ir", mode="train", optimizer="muon", momentum=momentum)

@@ -276,7 +276,7 @@ BAD_CALLS = {
     "sparse": ({"sample": {"x": torch.eye(4).to_sparse()}}, "expected a dense one"),
     "nested": ({"sample": {"x": torch.nested.nested_tensor([torch.ones(3), torch.ones(4)])}}, "a nested tensor"),
     "entry": ({"entry": "nowhere"}, "there is no entry @nowhere"),
-    "precision": ({"precision": "fp8"}, "precision=fp8: expected fp32, tf32, bf16 or fp16"),
+    "precision": ({"precision": "fp8"}, "precision=fp8 is for training: for inference give precision=bf16"),
     "complex": ({"sample": {"x": torch.ones(3, 4, dtype=torch.complex64)}}, "Smelt does not have"),
 }
 
@@ -389,6 +389,61 @@ def test_checks_that_raise_pass():
     for value in (1.0, 20.0):
         x = torch.full((3,), value)
         assert torch.equal(torch.as_tensor(session.run(x=x)["output"]), 2 * x)
+
+
+class Caught(torch.nn.Module):
+    """An error of a check, here or in what it calls, makes the module go on in another way."""
+
+    def __init__(self, called):
+        super().__init__()
+        self.called, self.checked = called, Checked()
+
+    def forward(self, x):
+        try:
+            return self.called(self, x)
+        except ValueError:
+            return x * 3
+
+
+def raises(module, x):
+    if x.sum() > 0:
+        raise ValueError("positive")
+    return x * 2
+
+
+class CaughtHere(torch.nn.Module):
+    def forward(self, x):
+        try:
+            if x.sum() > 0:
+                raise ValueError("positive")
+        except ValueError:
+            return x * 3
+        return x * 2
+
+
+class RaisedAgain(torch.nn.Module):
+    """With handlers that end with `raise`, or take other errors."""
+
+    def forward(self, x):
+        try:
+            if x.sum() > 0:
+                raise ValueError("positive")
+            return x * 2
+        except (TypeError, torch.cuda.OutOfMemoryError):
+            return x * 3
+        except ValueError as error:
+            raise RuntimeError("no positive sums") from error
+
+
+@pytest.mark.parametrize("module", (CaughtHere(), Caught(raises), Caught(lambda self, x: self.checked(x))))
+def test_a_check_whose_error_is_caught_is_a_branch(module):
+    with pytest.raises(smelt.Error, match="depends on the numbers in a tensor"):
+        smelt.torch.compile_module(module, (torch.ones(3),))
+
+
+def test_a_check_whose_error_is_raised_again_passes():
+    session = smelt.torch.compile_module(RaisedAgain(), (torch.ones(3),)).session()
+    assert torch.equal(torch.as_tensor(session.run(x=torch.ones(3))["output"]), 2 * torch.ones(3))
 
 
 def test_a_branch_is_no_check():

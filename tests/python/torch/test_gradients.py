@@ -215,6 +215,48 @@ def added_to_result_without_grad(w, v, x):
     return (y * w).sum()
 
 
+def detached_after_uses(w, v, x):
+    t = w * x
+    z = t + v
+    h = t.detach()
+    h *= v
+    return (h * w + z).sum()
+
+
+def detached_twice(w, v, x):
+    h = (w * x).detach()
+    g = h.detach()
+    h += v * x
+    return (h * w + g * v).sum()
+
+
+def parts_of_detached(w, v, x):
+    h = (w * x).detach()
+    a, b = h[:2], h[2:]
+    a += v[:2]
+    return (a * b * w[2:]).sum()
+
+
+def detached_without_a_gradient(w, v, x):
+    t = x * 2
+    t.detach().mul_(3)
+    return (t * w * v).sum()
+
+
+def source_changed_after_detach(w, v, x):
+    t = w * 2
+    h = t.detach()
+    t *= v
+    return (h * w + t * x).sum()
+
+
+def changed_detached_without_grad(w, v, x):
+    h = (w * x).detach()
+    with torch.no_grad():
+        h.mul_(3)
+    return (h * w * v).sum()
+
+
 def gradient_in_forward(w, v, x):
     (g,) = torch.autograd.grad((w * x).pow(3).sum(), w)
     return (g * v + w).sum()
@@ -234,6 +276,12 @@ MODES = (
     detached_in_place,
     added_to_detached,
     added_to_result_without_grad,
+    detached_after_uses,
+    detached_twice,
+    parts_of_detached,
+    detached_without_a_gradient,
+    source_changed_after_detach,
+    changed_detached_without_grad,
     gradient_in_forward,
     second_order,
 )
@@ -327,7 +375,68 @@ class InPlace(torch.autograd.Function):
         return 5 * g
 
 
+def multiplied_alias(w, v, x):
+    t = w * 2
+    h = t.detach()
+    h.mul_(3)
+    return (t * x * v).sum()
+
+
+def added_alias(w, v, x):
+    t = w * 2
+    h = t.detach()
+    h += w
+    return (h * x + t * v).sum()
+
+
+def filled_alias(w, v, x):
+    t = w * 2
+    t.detach()[0] = 0
+    return (t * x * v).sum()
+
+
+def one_of_two_aliases(w, v, x):
+    t = x * 2
+    h, g = t.detach(), t.detach()
+    h += w
+    return (h * x + g * v).sum()
+
+
+def alias_without_grad(w, v, x):
+    t = w * 2
+    h = t.detach()
+    with torch.no_grad():
+        h.mul_(3)
+    return (t * x * v).sum()
+
+
+def alias_made_without_grad(w, v, x):
+    t = w * 2
+    with torch.no_grad():
+        h = t.detach()
+    h.mul_(3)
+    return (t * x * v).sum()
+
+
+def part_of_alias(w, v, x):
+    t = w * 2
+    a, b = t.detach().chunk(2)
+    a.mul_(3)
+    return (t * x * v).sum() + b.sum()
+
+
+ALIASES = (
+    part_of_alias,
+    multiplied_alias,
+    added_alias,
+    filled_alias,
+    one_of_two_aliases,
+    alias_without_grad,
+    alias_made_without_grad,
+)
+
 REFUSED = (
+    *((body, "changes a detached tensor in place .*test_gradients.py") for body in ALIASES),
     (lambda w, v, x: (InPlace.apply(w * x) * v).sum(), "torch.autograd.Function 'InPlace' in Pair .*: it changes"),
     (lambda w, v, x: (OfNumbers.apply(w) * v).sum(), "torch.autograd.Function 'OfNumbers' in Pair .*: its backward"),
     (changed_in_place, "mul_.* under torch.no_grad.* changes a tensor in place"),

@@ -3,6 +3,7 @@ language modelling, GLUE and translation, and run with the one and with the othe
 
 import json
 import math
+import random
 import sys
 import types
 
@@ -282,6 +283,49 @@ def test_a_resumed_training_ends_with_the_same_weights(tmp_path):
     LlamaForCausalLM.from_pretrained(tmp_path / "whole/checkpoint-8")
 
 
+def drawing_collator(rows):
+    """Masks tokens by the random numbers of Python, NumPy and PyTorch."""
+    batch = default_data_collator(rows)
+    for drawn in (random.randrange(16), np.random.randint(16), int(torch.randint(16, ()))):
+        batch["input_ids"][:, drawn] = drawn
+    return batch
+
+
+def test_a_resumed_training_draws_the_same_numbers(tmp_path):
+    rows = [{"input_ids": numbers(16, 0, 50, i), "labels": numbers(16, 0, 50, i)} for i in range(24)]
+
+    def trained(out, resume=None):
+        torch.manual_seed(0)
+        options = dict(logging_steps=1, save_steps=2, max_steps=5, per_device_train_batch_size=4)
+        args = smelt.TrainingArguments(str(out), **options)
+        trainer = smelt.Trainer(llama(layers=1), args, drawing_collator, Rows(rows))
+        trainer.train(resume)
+        return trainer
+
+    whole = trained(tmp_path / "whole")
+    again = trained(tmp_path / "again", tmp_path / "whole/checkpoint-2")
+    assert logged(again, "loss") == logged(whole, "loss")
+
+
+def test_a_resumed_training_keeps_its_patience(tmp_path):
+    options = dict(learning_rate=0.0, eval_steps=1, save_strategy="steps", save_steps=1, metric_for_best_model="loss")
+    trainer, _ = run_clm(smelt, tmp_path, max_steps=1, **options)
+    trainer.add_callback(smelt.EarlyStoppingCallback(early_stopping_patience=3))
+    trainer.args.max_steps = 3
+    assert trainer.train().global_step == 3, "two evaluations that are no better"
+    again, _ = run_clm(smelt, tmp_path / "other", max_steps=1, **options)
+    again.args.max_steps = 8
+    again.add_callback(smelt.EarlyStoppingCallback(early_stopping_patience=3))
+    assert again.train(tmp_path / "checkpoint-3").global_step == 4
+
+
+def test_a_new_checkpoint_stays_beside_those_of_an_older_run(tmp_path):
+    options = dict(save_strategy="steps", save_steps=2, save_total_limit=1)
+    run_clm(smelt, tmp_path, max_steps=6, **options)
+    run_clm(smelt, tmp_path, max_steps=2, **options)
+    assert [path.name for path in tmp_path.glob("checkpoint-*")] == ["checkpoint-2"]
+
+
 def test_the_best_checkpoint_stays_and_is_loaded(tmp_path):
     options = dict(
         num_train_epochs=20, eval_strategy="epoch", save_strategy="epoch", save_total_limit=1, learning_rate=3e-2
@@ -370,11 +414,31 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch):
         ),
         ({"optim": "adafactor"}, "optim='adafactor', expected one of adamw_torch"),
         ({"bf16": True, "fp16": True}, "at most one"),
+        ({"logging_steps": 0}, "logging_steps=0, expected a whole number of at least 1"),
+        ({"eval_strategy": "steps", "eval_steps": 0}, "eval_steps=0, expected a whole number of at least 1"),
+        ({"save_steps": 2.5}, "save_steps=2.5, expected a whole number of at least 1"),
+        (
+            {"load_best_model_at_end": True, "eval_strategy": "steps", "eval_steps": 2, "save_steps": 5},
+            "save_steps=5, expected a multiple of eval_steps=2",
+        ),
+        (
+            {"load_best_model_at_end": True, "eval_strategy": "no", "save_strategy": "no"},
+            "load_best_model_at_end compares evaluations: .*not 'no'",
+        ),
+        (
+            {"load_best_model_at_end": True, "eval_strategy": "epoch", "save_strategy": "steps"},
+            "they are 'steps' and 'epoch'",
+        ),
     ],
 )
 def test_what_is_not_supported_is_named(given, message):
     with pytest.raises(smelt.Error, match=message):
         smelt.TrainingArguments("out", **given)
+
+
+def tuple_collator(rows):
+    ones = torch.ones(len(rows), 4, dtype=torch.long)
+    return {"input_ids": ones, "labels": ones}
 
 
 def test_mistakes_are_said(tmp_path):
@@ -388,6 +452,10 @@ def test_mistakes_are_said(tmp_path):
     with pytest.raises(smelt.Error, match="rows of different lengths need a data_collator"):
         rows = [{"input_ids": [1] * n, "labels": [1] * n} for n in (3, 4)]
         smelt.Trainer(model, train_dataset=Rows(rows)).train()
+    with pytest.raises(smelt.Error, match="row . of a dataset is a tuple, expected a mapping of columns"):
+        smelt.Trainer(model, train_dataset=Rows([(1, 2)] * 4), data_collator=tuple_collator).train()
+    with pytest.raises(smelt.Error, match="row . of a dataset is a tuple, expected a mapping of columns"):
+        smelt.Trainer(model, train_dataset=Rows([(1, 2)] * 4)).train()
     with pytest.raises(smelt.Error, match="no checkpoint in"):
         rows = [{"input_ids": [1] * 4, "labels": [1] * 4} for _ in range(4)]
         smelt.Trainer(model, smelt.TrainingArguments(str(tmp_path)), train_dataset=Rows(rows)).train(True)

@@ -14,9 +14,20 @@ import torch
 
 from ..errors import Error
 from .doubles import line_of
+from .in_place import (
+    DETACH,
+    Change,
+    called,
+    changed_results,
+    check_changed,
+    copy_if_changed,
+    copy_of,
+    is_view,
+    source_of,
+    written_by,
+)
 from .process import replaced
 
-_DETACH = torch.ops.aten.detach.default
 _ONLY_SHAPES = re.compile(r"_like\.|\.new_")
 """Operations that read nothing but the shape of a tensor."""
 
@@ -106,25 +117,29 @@ def stop_without_grad(program: torch.export.ExportedProgram, trained: set[str]) 
 def _stop_in(module: torch.fx.GraphModule, needing: set[torch.fx.Node]) -> set[torch.fx.Node]:
     """Processes a graph and the graphs that it calls. Extends `needing`, inputs whose values have a gradient, to all
     such nodes, and returns it."""
+    changes: list[Change] = []
     for node in list(module.graph.nodes):
         if node.target is torch.ops.aten.detach_.default:
             _stop_after(module, node)
             continue
-        if node.target is _DETACH and _is_changed(node) and _is_alone(node.args[0]):
-            _copy_of(module, node)
-        called = _called(module, node)
-        if called is None:
+        if node.target is DETACH:
+            changes += copy_if_changed(module, node)
+        call = called(module, node)
+        if call is None:
             if _passes(node) and needing.intersection(node.all_input_nodes):
-                needing.add(node)
+                needing.update([node, *written_by(module, node)])
             continue
-        graph, operands = called
+        graph, operands = call
         inner = [n for n in graph.graph.nodes if n.op == "placeholder"]
         inside = {n for n, operand in zip(inner, operands) if operand in needing}
         if str(node.target) == "wrap_with_set_grad_enabled" and not node.args[0]:
             _check_changes(graph, inside)
             _detach_outputs(graph)
+            for stop in changed_results(module, node):
+                changes += copy_if_changed(module, stop)
         elif _stop_in(graph, inside):
             needing.add(node)
+    check_changed(changes, needing)
     return needing
 
 
@@ -132,7 +147,7 @@ def _stop_after(module: torch.fx.GraphModule, node: torch.fx.Node) -> None:
     """Detaches the operand of x.detach_() from that node on."""
     tensor = node.args[0]
     with module.graph.inserting_after(node):
-        stop = module.graph.call_function(_DETACH, (tensor,))
+        stop = module.graph.call_function(DETACH, (tensor,))
     stop.meta = dict(node.meta)
     node.replace_all_uses_with(stop)
     tensor.replace_all_uses_with(stop, delete_user_cb=lambda user: user is not stop and stop < user)
@@ -142,22 +157,10 @@ def _stop_after(module: torch.fx.GraphModule, node: torch.fx.Node) -> None:
 
 def _passes(node: torch.fx.Node) -> bool:
     """Returns whether a gradient of the node's result may reach its operands."""
-    if node.op != "call_function" or node.target is _DETACH or _ONLY_SHAPES.search(str(node.target)):
+    if node.op != "call_function" or node.target is DETACH or _ONLY_SHAPES.search(str(node.target)):
         return False
     value = node.meta.get("val")
     return not isinstance(value, torch.Tensor) or value.is_floating_point()
-
-
-def _called(module: torch.fx.GraphModule, node: torch.fx.Node) -> Optional[tuple[torch.fx.GraphModule, list[Any]]]:
-    """Returns the graph that a higher-order operation calls, and its operands."""
-    if node.op != "call_function" or not isinstance(node.target, torch._ops.HigherOrderOperator):
-        return None
-    for i, argument in enumerate(node.args):
-        if isinstance(argument, torch.fx.Node) and argument.op == "get_attr":
-            graph = getattr(module, str(argument.target), None)
-            if isinstance(graph, torch.fx.GraphModule):
-                return graph, list(node.args[i + 1 :])
-    return None
 
 
 def _detach_outputs(module: torch.fx.GraphModule) -> None:
@@ -169,71 +172,24 @@ def _detach_outputs(module: torch.fx.GraphModule) -> None:
         if not isinstance(value, torch.Tensor) or not value.is_floating_point():
             return node
         with module.graph.inserting_before(output):
-            stop = module.graph.call_function(_DETACH, (node,))
+            stop = module.graph.call_function(DETACH, (node,))
         stop.meta = dict(node.meta)
-        return stop if _source(node).op != "call_function" else _copy_of(module, stop)
+        return stop if source_of(node).op != "call_function" else copy_of(module, stop)
 
     output.args = torch.fx.node.map_arg(output.args, detached)
     module.recompile()
-
-
-# ---- changes in place of detached tensors
-
-
-def _copy_of(module: torch.fx.GraphModule, stop: torch.fx.Node) -> torch.fx.Node:
-    """Puts a copy in the place of a detached tensor that nothing else reads. Decomposition makes `y += z` of
-    y = x.detach() the values detach(y + z), which would lose the gradient of z."""
-    with module.graph.inserting_after(stop):
-        copied = module.graph.call_function(torch.ops.aten.clone.default, (stop,))
-    copied.meta = dict(stop.meta)
-    stop.replace_all_uses_with(copied, delete_user_cb=lambda user: user is not copied)
-    module.recompile()
-    return copied
-
-
-def _is_view(node: torch.fx.Node) -> bool:
-    return isinstance(node.target, torch._ops.OpOverload) and any(
-        result.alias_info is not None for result in node.target._schema.returns
-    )
-
-
-def _source(node: torch.fx.Node) -> torch.fx.Node:
-    """Returns the node that made the numbers of which the node may be a view."""
-    while _is_view(node) and node.all_input_nodes:
-        node = node.all_input_nodes[0]
-    return node
-
-
-def _is_alone(node: torch.fx.Node) -> bool:
-    """Whether the numbers of a node are made in the graph and read by one node alone."""
-    while len(node.users) == 1 and _is_view(node) and node.all_input_nodes:
-        node = node.all_input_nodes[0]
-    return len(node.users) == 1 and node.op == "call_function" and not _is_view(node)
-
-
-def _is_changed(node: torch.fx.Node) -> bool:
-    """Whether a node changes the tensor, or a view of it, in place."""
-    return any(node in _written_by(user) or (_is_view(user) and _is_changed(user)) for user in node.users)
-
-
-def _written_by(node: torch.fx.Node) -> list[Any]:
-    """Returns the operands that a node changes in place."""
-    if not isinstance(node.target, torch._ops.OpOverload):
-        return []
-    arguments = zip(node.target._schema.arguments, node.args)
-    return [value for each, value in arguments if each.alias_info is not None and each.alias_info.is_write]
 
 
 def _check_changes(module: torch.fx.GraphModule, needing: set[torch.fx.Node]) -> None:
     """Refuses changes in place of tensors that need a gradient: in PyTorch their gradient ignores the change."""
     aliases = set(needing)
     for node in module.graph.nodes:
-        if aliases.intersection(x for x in _written_by(node) if isinstance(x, torch.fx.Node)):
+        if aliases.intersection(written_by(module, node)):
             raise Error(
                 f"{node.target} under torch.no_grad() changes a tensor in place{line_of(node)}; PyTorch's gradient "
                 "ignores such a change, which a plan cannot do: make a new tensor"
             )
-        if _is_view(node) and aliases.intersection(node.all_input_nodes):
+        if is_view(node) and aliases.intersection(node.all_input_nodes):
             aliases.add(node)
 
 

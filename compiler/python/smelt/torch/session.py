@@ -189,13 +189,14 @@ class ModuleSession(Session):
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         """A copy of the weights in the host's memory under all names of the module's state_dict, for its
-        load_state_dict."""
+        load_state_dict. They are the point at which the next update begins: of plans with an `ema` or of schedule-free
+        rules, evaluations and save_weights have the mean in its place."""
         self._agree()
         held = {name: torch.from_dlpack(t) for name, t in self._native.state_dict().items()}
         aliases, module = self._plan.program.aliases, self._plan.module.state_dict()
         return {name: held[aliases[name]].to(t.dtype) if name in aliases else t for name, t in module.items()}
 
     def copy_to(self, module: torch.nn.Module) -> torch.nn.Module:
-        """Copies the weights into a module of the same kind."""
+        """Copies what state_dict returns into a module of the same kind."""
         module.load_state_dict(self.state_dict())
         return module

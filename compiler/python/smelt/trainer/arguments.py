@@ -144,12 +144,33 @@ class TrainingArguments(_Arguments):
         ]
         if self.bf16 and self.fp16:
             problems.append("bf16 and fp16, expected at most one of them")
-        if self.load_best_model_at_end and text_of(self.save_strategy) != text_of(self.eval_strategy):
-            problems.append(
-                "load_best_model_at_end compares evaluations: expected save_strategy and eval_strategy to be equal"
-            )
+        problems += [*self._bad_intervals(), *self._bad_best()]
         if problems:
             raise Error(f"{type(self).__name__}: " + "; ".join(problems))
+
+    def _bad_intervals(self) -> list[str]:
+        given = {name: getattr(self, f"{name}_steps") for name in ("logging", "eval", "save")}
+        return [
+            f"{name}_steps={every}, expected a whole number of at least 1, or a share of all steps above 0 and below 1"
+            for name, every in given.items()
+            if text_of(getattr(self, f"{name}_strategy")) == "steps" and every is not None
+            if not (0 < every < 1 or (every >= 1 and every == int(every)))
+        ]
+
+    def _bad_best(self) -> list[str]:
+        """The best of the evaluations is among the checkpoints only if each of these follows an evaluation."""
+        saves, evaluates = text_of(self.save_strategy), text_of(self.eval_strategy)
+        if not self.load_best_model_at_end:
+            return []
+        if evaluates == "no" or saves != evaluates:
+            return [
+                "load_best_model_at_end compares evaluations: expected save_strategy and eval_strategy to be equal, "
+                f"and not 'no'; they are {saves!r} and {evaluates!r}"
+            ]
+        every = self.logging_steps if self.eval_steps is None else self.eval_steps
+        if saves == "epoch" or _is_multiple(self.save_steps, every):
+            return []
+        return [f"load_best_model_at_end: save_steps={self.save_steps}, expected a multiple of eval_steps={every}"]
 
     # ---- what follows from the arguments
 
@@ -194,6 +215,13 @@ class Seq2SeqTrainingArguments(_Seq2SeqArguments):
         TrainingArguments.__init__(self, output_dir, **given)
         for name in _Seq2SeqArguments.__annotations__:
             setattr(self, name, own.get(name, getattr(_Seq2SeqArguments, name)))
+
+
+def _is_multiple(number: float, of: float) -> bool:
+    """Of two numbers of steps, or of two shares, to a millionth."""
+    if of <= 0 or (number < 1) != (of < 1):
+        return of <= 0  # which has a message of its own
+    return round(number * 1_000_000) % max(1, round(of * 1_000_000)) == 0
 
 
 def text_of(value: Any) -> str:

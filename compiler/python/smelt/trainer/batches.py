@@ -45,7 +45,9 @@ class Rows:
 
     def __getitem__(self, index: int) -> Any:
         row = self.dataset[index]
-        if self.columns is None or not isinstance(row, Mapping):
+        if not isinstance(row, Mapping):
+            raise Error(f"row {index} of a dataset is a {type(row).__name__}, expected a mapping of columns to values")
+        if self.columns is None:
             return row
         return {name: value for name, value in row.items() if name in self.columns}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any, Optional, Sequence
+from typing import Any, Mapping, Optional, Sequence
 
 from ..errors import Error
 
@@ -22,6 +22,7 @@ class TrainerState:
     best_metric: Optional[float] = None
     best_global_step: Optional[int] = None
     best_model_checkpoint: Optional[str] = None
+    stateful_callbacks: dict[str, dict[str, Any]] = field(default_factory=dict)
     is_local_process_zero: bool = True
     is_world_process_zero: bool = True
 
@@ -70,6 +71,23 @@ class Callbacks:
         return control
 
 
+    def states(self) -> dict[str, dict[str, Any]]:
+        """What the callbacks with a method `state`, as ExportableState of transformers has it, return from it."""
+        return {type(each).__name__: each.state() for each in self.all if _has_state(each)}
+
+    def load(self, states: Mapping[str, Mapping[str, Any]]) -> None:
+        """Sets the attributes of the states to what states() has returned; callbacks keep their own arguments."""
+        for callback in self.all:
+            saved = states.get(type(callback).__name__, {}) if _has_state(callback) else {}
+            for name, value in saved.get("attributes", {}).items():
+                setattr(callback, name, value)
+
+
+def _has_state(callback: Any) -> bool:
+    """A method: an attribute of that name may be the training's state."""
+    return callable(getattr(type(callback), "state", None))
+
+
 class EarlyStoppingCallback(TrainerCallback):
     """Ends the training after `early_stopping_patience` evaluations whose metric_for_best_model is not better than the
     best one by more than `early_stopping_threshold`."""
@@ -78,6 +96,10 @@ class EarlyStoppingCallback(TrainerCallback):
         self.early_stopping_patience = early_stopping_patience
         self.early_stopping_threshold = early_stopping_threshold
         self.early_stopping_patience_counter = 0
+
+    def state(self) -> dict[str, Any]:
+        """For checkpoints."""
+        return {"attributes": {"early_stopping_patience_counter": self.early_stopping_patience_counter}}
 
     def on_train_begin(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         if args.metric_for_best_model is None or args.eval_strategy == "no":

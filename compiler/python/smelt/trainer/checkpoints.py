@@ -12,9 +12,11 @@ import torch
 
 from ..errors import Error
 from .callbacks import TrainerState
+from .random_states import random_states, set_random_states
 
 _STATE = "trainer_state.json"
 _OPTIMIZER = "smelt_state.safetensors"
+_RANDOM = "smelt_random.json"
 
 
 def path_of(output_dir: Union[str, pathlib.Path], step: int) -> pathlib.Path:
@@ -30,6 +32,12 @@ def newest(output_dir: Union[str, pathlib.Path]) -> Optional[pathlib.Path]:
 def _all(output_dir: Union[str, pathlib.Path]) -> list[pathlib.Path]:
     paths = [p for p in pathlib.Path(output_dir).glob("checkpoint-*") if re.fullmatch(r"checkpoint-\d+", p.name)]
     return sorted(paths, key=lambda path: int(path.name.split("-")[1]))
+
+
+def _written_at(path: pathlib.Path) -> tuple[int, int]:
+    """The time at which a checkpoint was complete, and its updates; what is not complete comes first."""
+    state = path / _STATE
+    return state.stat().st_mtime_ns if state.exists() else 0, int(path.name.split("-")[1])
 
 
 def save_model(model: torch.nn.Module, directory: Union[str, pathlib.Path], processing_class: Any = None) -> None:
@@ -58,6 +66,7 @@ def save(directory: pathlib.Path, plan: Any, state: TrainerState, processing_cla
         directory / _OPTIMIZER,
         metadata={"updates": str(updates)},
     )
+    (directory / _RANDOM).write_text(json.dumps(random_states()))
     (directory / _STATE).write_text(state.to_json())
 
 
@@ -74,9 +83,17 @@ def restore(directory: Union[str, pathlib.Path], plan: Any) -> TrainerState:
     return TrainerState(**json.loads((directory / _STATE).read_text()))
 
 
+def restore_random(directory: Union[str, pathlib.Path]) -> None:
+    """Restores the random numbers of Python, NumPy and PyTorch; checkpoints of older versions have none."""
+    path = pathlib.Path(directory) / _RANDOM
+    if path.exists():
+        set_random_states(json.loads(path.read_text()))
+
+
 def prune(output_dir: Union[str, pathlib.Path], keep: Optional[int], best: Optional[str]) -> None:
-    """Removes all but the `keep` newest checkpoints and the best one."""
-    paths = _all(output_dir)
+    """Removes all but the `keep` checkpoints that were written last, and the best one. Those of an older run may have
+    more updates."""
+    paths = sorted(_all(output_dir), key=_written_at)
     for path in paths[: max(0, len(paths) - keep)] if keep else []:
-        if best is None or path != pathlib.Path(best):
+        if best is None or path.resolve() != pathlib.Path(best).resolve():
             shutil.rmtree(path)

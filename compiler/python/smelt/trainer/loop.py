@@ -16,6 +16,7 @@ from .arguments import TrainingArguments, text_of
 from .batches import Collator, Rows, collated, columns_of, default_collator, shuffled
 from .callbacks import WRITERS, Callbacks, TrainerControl, TrainerState, higher_is_better, metric_of
 from .plans import EvaluationPlan, TrainingPlan
+from .random_states import kept_random_states, seed_all
 from .schedules import schedule
 from .sizes import Lengths
 
@@ -134,9 +135,9 @@ class Trainer:
             steps,
             args.lr_scheduler_kwargs,
         )
-        torch.manual_seed(args.seed)
+        seed_all(args.seed)
         order = self._order(len(rows), 0)[: args.train_batch_size]
-        with torch.random.fork_rng(devices=[]):  # a collator that draws, as for masks, draws the same afterwards
+        with kept_random_states():  # a collator that draws, as for masks, draws the same afterwards
             batch = next(collated(rows, [order], self.data_collator))
         self._plan = TrainingPlan(self.model, batch, Lengths(rows.all()), self.data_collator, args)
         return epochs
@@ -228,6 +229,7 @@ class Trainer:
         directory = checkpoints.path_of(self.args.output_dir, self.state.global_step)
         if self.state.best_global_step == self.state.global_step:
             self.state.best_model_checkpoint = str(directory)
+        self.state.stateful_callbacks = self._callbacks.states()
         checkpoints.save(directory, self._plan, self.state, self.processing_class)
         checkpoints.prune(self.args.output_dir, self.args.save_total_limit, self.state.best_model_checkpoint)
         self._event("on_save")
@@ -241,6 +243,8 @@ class Trainer:
         before = checkpoints.restore(path, self._plan)
         before.max_steps, before.num_train_epochs = self.state.max_steps, self.state.num_train_epochs
         self.state = before
+        self._callbacks.load(before.stateful_callbacks)
+        checkpoints.restore_random(path)
 
     def _compare(self, metrics: dict[str, float]) -> None:
         """Remembers the best evaluation, after the callbacks have seen the one before."""
