@@ -144,7 +144,7 @@ class PipelineBuilder {
   void set_scaling(LossScaling& scaling) const {
     constexpr double kNever = 1e30;
     scaling.on = options_.storage == DType::f16 || scaling.limits_norm;
-    if (options_.storage != DType::f16) scaling.initial = 1, scaling.growth_interval = kNever;
+    if (scaling.on && options_.storage != DType::f16) scaling.initial = 1, scaling.growth_interval = kNever;
   }
 
   TrainingOptions training() const {
