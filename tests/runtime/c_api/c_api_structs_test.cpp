@@ -97,7 +97,7 @@ TEST_F(CApiStructs, OfALaterVersionAreFoundInArrays) {
 }
 
 TEST_F(CApiStructs, NumbersOutsideOfAnEnumerationAreRefused) {
-  for (const smelt_dtype wrong : {-1, 10, 77, INT32_MAX, INT32_MIN}) {
+  for (const smelt_dtype wrong : {-1, SMELT_F8E4M3 + 1, 77, INT32_MAX, INT32_MIN}) {
     EXPECT_STREQ(smelt_dtype_name(wrong), "");
     EXPECT_EQ(smelt_dtype_size(wrong), 0U);
     smelt_tensor input = tensor("x", {1, 3}, x_, sizeof x_), output = tensor("y", {}, y_, sizeof y_);
