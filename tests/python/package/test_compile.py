@@ -48,7 +48,7 @@ BAD_OPTIONS = {
     "unknown": ({"presicion": "bf16"}, "no option presicion; did you mean precision"),
     "renamed": ({"gemm_bodies": "off"}, "gemm_bodies= is now gemm_epilogues="),
     "several": ({"tune": True, "memory_budget": "1GiB", "recompute": "layers"}, "leave it or recompute= out"),
-    "other value": ({"precision": "fp8"}, "precision=fp8: expected fp32, tf32, bf16 or fp16"),
+    "other value": ({"precision": "fp4"}, "precision=fp4: expected fp32, tf32, bf16, fp16 or fp8"),
     "flag": ({"tune": "yes"}, "tune='yes': expected True or False"),
     "value": ({"target": True}, "target=True: expected a value"),
     "bound": ({"max": {"B": 0}}, "expected bounds such as"),
