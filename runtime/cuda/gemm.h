@@ -38,7 +38,7 @@ struct GemmSizes {
   DType dtype = DType::f32, result_dtype = DType::f32;
   bool tf32 = false;      // f32 operands may be rounded to 10 bits of mantissa
   bool in_order = false;  // every element is a chain (GemmStep::in_order)
-  bool padded = false;    // zeros may be written behind lines along k (GemmStep::padded)
+  bool padded = false;    // zeros may be written after lines along k (GemmStep::padded)
 };
 
 /// Returns the sizes of the transposed product, C^T = B^T A^T.
