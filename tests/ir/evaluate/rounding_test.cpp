@@ -97,7 +97,8 @@ TEST(Rounding, OfEightBitFloats) {
   EXPECT_TRUE(std::isnan(from_f8e4m3(to_f8e4m3(std::numeric_limits<float>::quiet_NaN()))));
   for (uint64_t bits = 0; bits < (1ULL << 32); bits += 65521) {
     const auto x = std::bit_cast<float>(static_cast<uint32_t>(bits));
-    if (!std::isnan(x)) ASSERT_EQ(from_f8e4m3(to_f8e4m3(x)), round_to(DType::f8e4m3, x)) << x;
+    if (std::isnan(x)) continue;
+    ASSERT_EQ(from_f8e4m3(to_f8e4m3(x)), round_to(DType::f8e4m3, x)) << x;
   }
 }
 
