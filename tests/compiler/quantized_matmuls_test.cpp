@@ -35,7 +35,7 @@ graph @g(%x: f32[80,64], %k: f32[80,96]) {
     differentiate(graph, {.output = "loss", .wrt = {"x", "w"}, .seed = 1});
     decompose(graph, {});
     return evaluate(graph, testing::random_inputs(graph, 3, {}), testing::random_states(graph, 3, {}),
-                    {.round = quantized})
+                    {.symbols = {}, .philox = {}, .round = quantized})
         .outputs;
   };
   const auto exact = results(false), rounded = results(true);
@@ -63,7 +63,8 @@ graph @g(%x: f32[16,16]) {
     std::ranges::fill(inputs.at("x").data, 0.0);
     inputs.at("x").data[0] = first;
     const Tensors states = testing::random_states(graph, 1, {});
-    const double y = evaluate(graph, inputs, states, {.round = true}).outputs.at("y").data[0];
+    const double y =
+        evaluate(graph, inputs, states, {.symbols = {}, .philox = {}, .round = true}).outputs.at("y").data[0];
     EXPECT_EQ(std::isfinite(y), std::isfinite(first)) << first;
     EXPECT_EQ(y == 0, std::abs(first) < 1e-30) << first;
     EXPECT_TRUE(testing::differences_at(*module, {}, inputs, states).empty()) << first;
