@@ -53,7 +53,7 @@ std::unique_ptr<Module> build_transformer(const TransformerSpec& given, const Bu
   if (options.adapters > 0) slots.emplace(options.adapters, options.adapter_rank, options.adapter_targets);
   if (keeps_caches(spec, options))
     add_cached_graphs(*module, spec, options, {adapters, slots ? &*slots : nullptr});
-  if (adapters) finish_adapters(*module, spec, *adapters, options.training);
+  if (adapters) finish_adapters(*module, spec, *adapters);
   const std::optional<Json> config = config_from_spec(spec);
   Json description = describe_model(spec, config.value_or(nullptr), Json::object());
   if (slots) description[kAdapterSlots] = slots->description();

@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-constexpr int kDequantizeThreads = 256;
+constexpr int kDequantizeThreads = 256, kDequantizeWords = 4;  // of a block, of a thread
 
 std::string table_of(const PackedFormat& format) {
   std::string bits;
@@ -34,7 +34,8 @@ std::string source_of(const std::string& name, const PackedFormat& format, DType
 TemplateLaunch launch_of(const PackedFormat& format, DType dtype, bool has_zeros) {
   const Dim row_words = floor_div(field("columns"), format.codes_per_word());
   const Dim words = field("rows") * row_words;
-  TemplateLaunch launch{.step = "dequantize", .blocks = ceil_div(words, kDequantizeThreads)};
+  TemplateLaunch launch{.step = "dequantize",
+                        .blocks = ceil_div(words, kDequantizeThreads * kDequantizeWords)};
   launch.arguments = {
       address("codes", DType::u8, PlaceUse::read), address("scales", dtype, PlaceUse::read),
       has_zeros ? address("zeros", DType::i8, PlaceUse::read) : unused_address("codes", DType::u8),

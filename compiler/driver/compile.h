@@ -32,9 +32,10 @@ enum class Mode : uint8_t { train, infer };
 /// attention that its template supports.
 enum class AttentionForm : uint8_t { automatic, fused, unfused, mma, wgmma };
 
-/// The storage of matmul weights in an inference plan: floats; bytes with a scale per row
-/// (passes/graph/precision/quantize_weights.h); or codes of few bits with a scale per group
-/// (passes/graph/precision/pack_weights.h). uint4 is int4 with a zero per group.
+/// The storage of matmul weights in an inference plan, and of frozen ones in a training plan: floats; bytes
+/// with a scale per row (passes/graph/precision/quantize_weights.h); or codes of few bits with a scale per
+/// group (passes/graph/precision/pack_weights.h), as int8 are in training, too. uint4 is int4 with a zero per
+/// group.
 enum class WeightType : uint8_t { floats, int8, int4, uint4, nf4, fp8 };
 
 /// Every member has a row in compiler/compile_options.def.
@@ -51,7 +52,7 @@ struct CompileOptions {
   GemmEpilogues gemm_epilogues = GemmEpilogues::measured;
   WeightType weight_type = WeightType::floats;
   /// Elements of a row that have one scale, if weight_type is one of codes; 0: a row; -1: 64, or a row for
-  /// fp8.
+  /// fp8 and int8.
   int64_t weight_group = -1;
   std::vector<std::string> keep_floats = {};  // patterns of names of weights that stay floats all the same
   bool tf32 = false;                          // on a GPU, matmuls read f32 operands with 10 bits of mantissa

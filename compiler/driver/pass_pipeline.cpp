@@ -6,6 +6,8 @@
 #include "compiler/driver/pipeline_stages.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/all_passes.h"
+#include "runtime/base/error.h"
+#include "runtime/base/packed_format.h"
 
 namespace smelt {
 namespace {
@@ -29,6 +31,7 @@ class PipelineBuilder {
       : facts_(facts), options_(options), target_(target), reports_(reports) {}
 
   std::vector<PassCall> entries() const {
+    check_weight_type();
     std::vector<PassCall> calls;
     if (facts_.trains && wants("evaluate")) calls.push_back(pass::make_evaluation_entry({loss()}));
     if (facts_.trains && !options_.trained.empty())
@@ -53,6 +56,14 @@ class PipelineBuilder {
   bool has_stages() const { return options_.mode == Mode::train && pipeline_stages(options_.mesh) > 1; }
   bool wants(const std::string& entry) const {
     return options_.entries.empty() || llvm::is_contained(options_.entries, entry);
+  }
+
+  void check_weight_type() const {
+    if (options_.mode == Mode::train && !facts_.trains && options_.weight_type != WeightType::floats)
+      fail(
+          "--weight-type: in the mode train it is for frozen weights, and without a graph @{} nothing is "
+          "trained; give --mode=infer, or --weight-type=float",
+          loss());
   }
 
   PassCall decomposition(std::vector<Op> keep) const {
@@ -100,9 +111,12 @@ class PipelineBuilder {
   }
 
   std::vector<PassCall> training_entries() const {
-    return {pass::flatten_parameters(in_buckets(flattening(), facts_.mesh, sharing())),
-            has_stages() ? pass::make_pipeline_entries(training()) : pass::make_training_entries(training()),
-            pass::drop_graph({loss()})};
+    std::vector<PassCall> calls = {
+        pass::flatten_parameters(in_buckets(flattening(), facts_.mesh, sharing())),
+        has_stages() ? pass::make_pipeline_entries(training()) : pass::make_training_entries(training()),
+        pass::drop_graph({loss()})};
+    if (options_.weight_type != WeightType::floats) calls.push_back(pass::pack_weights(packing()));
+    return calls;
   }
 
   /// Returns the passes of inference entries. Nothing is updated, so there are no masters.
@@ -113,21 +127,24 @@ class PipelineBuilder {
   }
 
   std::vector<PassCall> quantization() const {
-    if (options_.weight_type == WeightType::floats) return {};
+    if (options_.weight_type == WeightType::floats || options_.mode == Mode::train) return {};
     if (options_.weight_type == WeightType::int8)
       return {pass::quantize_weights({.in_place = target_.can.i8_weights})};
     return {pass::pack_weights(packing())};
   }
 
+  /// Bytes have a scale per row by default.
   PackWeightsOptions packing() const {
-    static constexpr std::string_view kFormats[] = {"", "", "int4", "int4", "nf4", "fp8"};
-    const bool bytes = options_.weight_type == WeightType::fp8;
+    static constexpr std::string_view kFormats[] = {"", "int8", "int4", "int4", "nf4", "fp8"};
+    const std::string format(kFormats[static_cast<size_t>(options_.weight_type)]);
+    const bool bytes = find_packed_format(format)->bits == 8;
     const int64_t group = options_.weight_group >= 0 ? options_.weight_group : bytes ? 0 : 64;
-    return {.format = std::string(kFormats[static_cast<size_t>(options_.weight_type)]),
+    return {.format = format,
             .group = group,
             .zeros = options_.weight_type == WeightType::uint4,
             .storage = options_.storage,
-            .keep = options_.keep_floats};
+            .keep = options_.keep_floats,
+            .frozen = options_.mode == Mode::train};
   }
 
   /// Parameters that adapters and patterns of names leave frozen are stored in the model itself.

@@ -54,6 +54,8 @@ void check_fp8(const CompileOptions& options, const Target& target) {
   if (target.can.launches && !target.can.scaled_f8)
     fail("--precision=fp8 needs a GPU from sm_89 on, and the target is {}: give --precision=bf16",
          target.str());
+  if (options.weight_type != WeightType::floats)
+    fail("--precision=fp8 rounds weights itself: give --precision=bf16 or --weight-type=float");
   if (options.build.same_bits)
     fail("--same-bits and --precision=fp8: the scale of a tensor depends on the whole batch; leave one out");
   if (options.mesh.ranks() > 1)
@@ -64,11 +66,8 @@ void check_precision(const CompileOptions& options, const Target& target) {
   if (options.mode == Mode::train && !options.masters && options.storage != DType::bf16)
     fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
          name(options.storage));
-  if (options.mode == Mode::train && options.weight_type != WeightType::floats)
-    fail(
-        "weights of few bits are for inference, since no update would change them: give --mode=infer, or "
-        "--weight-type=float");
-  const bool has_groups = options.weight_type > WeightType::int8;
+  const bool has_groups = options.weight_type > WeightType::int8 ||
+                          (options.weight_type == WeightType::int8 && options.mode == Mode::train);
   if (!has_groups && options.weight_group >= 0)
     fail("--weight-group is for a --weight-type of int4, uint4, nf4 or fp8");
   if (!has_groups && !options.training.fp8 && !options.keep_floats.empty())

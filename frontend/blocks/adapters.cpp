@@ -182,13 +182,13 @@ Value* adapter(BlockBuilder& b, const Place& place, Value* x, int64_t count, int
   return b.graph.create(Op::linear, {low, matrices.b()})->result();
 }
 
-void finish_adapters(Module& module, const TransformerSpec& spec, const Adapters& adapters, bool training) {
+void finish_adapters(Module& module, const TransformerSpec& spec, const Adapters& adapters) {
   check(module, spec, adapters);
   for (Module::Parameter& parameter : module.parameters) {
     if (is_adapter_parameter(parameter.name)) continue;
     if (is_trained(parameter, adapters))
       name_as_adapters(parameter, adapters);
-    else if (training)
+    else
       parameter.frozen = true;
   }
 }

@@ -30,10 +30,10 @@ Value* adapter(BlockBuilder& b, const Place& place, Value* x, int64_t count, int
 /// Returns whether a parameter is one of the matrices of an adapter.
 bool is_adapter_parameter(std::string_view name);
 /// Completes the module after all its graphs are built. Parameters of the base model that are trained in
-/// addition to the adapters get the names that PEFT gives them in files. If `training`, all other parameters
-/// of the base model are frozen. Throws one Error that names all targets that cannot be adapted, and all
-/// modules_to_save that do not exist or cannot be saved.
-void finish_adapters(Module& module, const TransformerSpec& spec, const Adapters& adapters, bool training);
+/// addition to the adapters get the names that PEFT gives them in files. All other parameters of the base
+/// model are frozen. Throws one Error that names all targets that cannot be adapted, and all modules_to_save
+/// that do not exist or cannot be saved.
+void finish_adapters(Module& module, const TransformerSpec& spec, const Adapters& adapters);
 
 /// Returns the config with defaults for its empty fields: the targets (the linear maps of queries and values,
 /// or the one map of queries, keys and values), the classification head as a module to save, and the task

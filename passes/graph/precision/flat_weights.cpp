@@ -12,13 +12,19 @@ constexpr int64_t kAlignment = 16;  // elements, as in the flat state of paramet
 
 bool has(const std::string& letters, char letter) { return letters.find(letter) != std::string::npos; }
 
+/// Returns whether the node is a matmul of two values, without a body.
+bool is_matmul(const Node& node) {
+  return node.is(Op::matmul) && !node.body && node.operand(0) != node.operand(1);
+}
+
 int64_t aligned(int64_t elements) { return (elements + kAlignment - 1) / kAlignment * kAlignment; }
 
 /// The names of the weights that are taken.
 class WeightChoice {
  public:
-  WeightChoice(const Module& module, bool takes_tables, std::set<std::string> left_out)
-      : module_(module), takes_tables_(takes_tables), refused_(std::move(left_out)) {
+  WeightChoice(const Module& module, std::string_view state, const WeightReaders& readers,
+               std::set<std::string> left_out)
+      : module_(module), state_(state), readers_(readers), refused_(std::move(left_out)) {
     for (const auto& graph : module.graphs)
       for (const auto& node : graph->nodes())
         if (node->is(Op::parameter)) look(*node);
@@ -32,15 +38,21 @@ class WeightChoice {
     const Value& weight = *parameter.result();
     const std::string& name = parameter.get(attr::name);
     const State* flat = module_.state_of_parameter(name);
-    bool fits = flat && flat->name == kParameters && weight.dtype() == DType::f32 && weight.rank() >= 2 &&
+    bool fits = flat && flat->name == state_ && weight.dtype() == DType::f32 && weight.rank() >= 2 &&
                 !parameter.graph().is_output(&weight);
     bool multiplied = false;
     for (const Node* user : weight.users()) {
-      multiplied |= multiplies(*user, weight) || stacks(*user);
-      fits &= multiplies(*user, weight) || stacks(*user) || (takes_tables_ && gathers_rows(*user, weight));
+      const bool is_stack = stacks(*user, readers_.any_matmuls);
+      multiplied |= multiplies(*user, weight) || is_stack;
+      fits &= is_stack || reads(*user, weight);
     }
     if (!fits) refused_.insert(name);
     if (multiplied) taken_.insert(name);
+  }
+
+  bool reads(const Node& user, const Value& weight) const {
+    return multiplies(user, weight) || (readers_.any_matmuls && is_matmul(user)) ||
+           (readers_.tables && gathers_rows(user, weight));
   }
 
   /// A stack has one type: it is taken whole or not at all.
@@ -48,22 +60,29 @@ class WeightChoice {
     const size_t before = taken_.size();
     for (const auto& graph : module_.graphs)
       for (const auto& node : graph->nodes())
-        if (stacks(*node) && !llvm::all_of(node->operands(), [&](Value* v) { return is_taken(*v); }))
+        if (stacks(*node, readers_.any_matmuls) &&
+            !llvm::all_of(node->operands(), [&](Value* v) { return is_taken(*v); }))
           for (const Value* part : node->operands()) taken_.erase(part->node()->get(attr::name));
     return taken_.size() != before;
   }
   bool is_taken(const Value& part) const { return taken_.count(part.node()->get(attr::name)) != 0; }
 
   const Module& module_;
-  bool takes_tables_;
+  std::string_view state_;
+  const WeightReaders& readers_;
   std::set<std::string> refused_, taken_;
 };
 
 }  // namespace
 
-std::set<std::string> multiplied_weights(const Module& module, bool takes_tables,
-                                         std::set<std::string> left_out) {
-  return WeightChoice(module, takes_tables, std::move(left_out)).names();
+std::string_view state_of_weights(const Module& module) {
+  const auto is_frozen = [](const State& state) { return state.name == kFrozenParameters; };
+  return llvm::any_of(module.states, is_frozen) ? kFrozenParameters : kParameters;
+}
+
+std::set<std::string> multiplied_weights(const Module& module, std::string_view state,
+                                         const WeightReaders& readers, std::set<std::string> left_out) {
+  return WeightChoice(module, state, readers, std::move(left_out)).names();
 }
 
 std::optional<std::vector<int64_t>> output_axes(const Node& matmul, unsigned side) {
@@ -79,7 +98,7 @@ std::optional<std::vector<int64_t>> output_axes(const Node& matmul, unsigned sid
 }
 
 bool multiplies(const Node& user, const Value& weight) {
-  if (!user.is(Op::matmul) || user.body || user.operand(0) == user.operand(1)) return false;
+  if (!is_matmul(user)) return false;
   return output_axes(user, user.operand(0) == &weight ? 0 : 1).has_value();
 }
 
@@ -87,11 +106,13 @@ bool gathers_rows(const Node& user, const Value& weight) {
   return user.is(Op::gather) && user.operand(0) == &weight && user.get(attr::axis) == 0 && weight.rank() == 2;
 }
 
-bool stacks(const Node& user) {
+bool stacks(const Node& user, bool any_matmuls) {
   const auto is_parameter = [](const Value* value) { return value->node()->is(Op::parameter); };
+  const auto reads = [&](const Node* n) {
+    return any_matmuls ? is_matmul(*n) : multiplies(*n, *user.result());
+  };
   return user.is(Op::concat) && user.get(attr::axis) == 0 && llvm::all_of(user.operands(), is_parameter) &&
-         !user.graph().is_output(user.result()) &&
-         llvm::all_of(user.result()->users(), [&](const Node* n) { return multiplies(*n, *user.result()); });
+         !user.graph().is_output(user.result()) && llvm::all_of(user.result()->users(), reads);
 }
 
 llvm::SmallVector<const Node*, 4> parts_of(const Value& weight) {

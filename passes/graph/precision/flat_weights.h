@@ -19,18 +19,29 @@ std::optional<std::vector<int64_t>> output_axes(const Node& matmul, unsigned sid
 bool multiplies(const Node& user, const Value& weight);
 /// Returns whether `user` reads rows of the weight by indices, as an embedding does.
 bool gathers_rows(const Node& user, const Value& weight);
-/// Returns whether `user` is a concat of parameters along dim 0 all of whose readers are such matmuls.
-bool stacks(const Node& user);
+/// Returns whether `user` is a concat of parameters along dim 0 all of whose readers are such matmuls; if
+/// `any_matmuls`, they may sum over other dims, too.
+bool stacks(const Node& user, bool any_matmuls = false);
 /// Returns the parameters of a weight: itself, or those that it is a stack of.
 llvm::SmallVector<const Node*, 4> parts_of(const Value& weight);
 /// Returns the only value, or a concat of all along dim 0.
 Value* stacked(GraphBuilder& b, llvm::ArrayRef<Value*> values);
 
-/// Returns the names of the f32 parameters of the state "parameters" whose readers in all graphs are such
-/// matmuls, at least one, and stacks. `takes_tables`: some readers may be gathers of rows. A stack is taken
-/// whole or not at all; so what is stacked with a name of `left_out` is left out, too.
-std::set<std::string> multiplied_weights(const Module& module, bool takes_tables,
-                                         std::set<std::string> left_out = {});
+/// Returns the name of the flat state of the weights that are stored in fewer bits: "parameters.frozen" if
+/// the module has it, which holds all but the adapters' weights, or else "parameters".
+std::string_view state_of_weights(const Module& module);
+
+/// What the readers of a weight may be, besides matmuls that sum over its last dim, of which there must be
+/// one.
+struct WeightReaders {
+  bool tables = false;       // gathers of rows
+  bool any_matmuls = false;  // matmuls that sum over other dims, as those of the gradients of their inputs do
+};
+/// Returns the names of the f32 parameters of the flat state `state` whose readers in all graphs are as
+/// `readers` says, or stacks that have such readers. A stack is taken whole or not at all; so what is stacked
+/// with a name of `left_out` is left out, too.
+std::set<std::string> multiplied_weights(const Module& module, std::string_view state,
+                                         const WeightReaders& readers, std::set<std::string> left_out = {});
 
 /// A flat state that grows by segments.
 class FlatState {

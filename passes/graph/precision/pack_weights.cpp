@@ -30,7 +30,24 @@ std::set<std::string> packed_names(const Module& module, const Options& options)
   std::set<std::string> left_out;
   for (auto [i, parameter] : llvm::enumerate(module.parameters))
     if (kept[i]) left_out.insert(parameter.name);
-  return multiplied_weights(module, false, std::move(left_out));
+  return multiplied_weights(module, state_of_weights(module), {.any_matmuls = options.frozen},
+                            std::move(left_out));
+}
+
+/// Throws Error if the weights change, or ranks share them.
+void check_source(Module& module, const Options& options) {
+  flat_parameters(module);
+  const State* source = module.find_state(state_of_weights(module));
+  if (options.frozen && source->name == kParameters)
+    fail(
+        "weights in the format {}: no update would change them, and all of them are trained; give --lora or "
+        "--train-only, --mode=infer, or --weight-type=float",
+        options.format);
+  if (!options.frozen && parameter_copy(module))
+    fail("pack_weights: parameters have f32 masters, which training updates");
+  if (source->shape.size() != 1)
+    fail("weights in the format {}: ranks share the frozen weights; give --zero=0 or --weight-type=float",
+         options.format);
 }
 
 /// Returns the number of groups of a row.
@@ -39,9 +56,9 @@ int64_t groups_of(const Segment& weight, const Options& options) {
   const int per_word = format_of(options).codes_per_word();
   if (!weight.cut.empty())
     fail(
-        "weights in the format {}: ranks have parts of '{}'; use --weight-type=int8 or float, or a mesh "
-        "without an axis 'model'",
-        options.format, weight.name);
+        "weights in the format {}: ranks have parts of '{}'; use --weight-type={}, or a mesh without an axis "
+        "'model'",
+        options.format, weight.name, options.frozen ? "float" : "int8 or float");
   if (columns % group != 0 || group % per_word != 0)
     fail(
         "weights in the format {}: '{}' has rows of {} elements, which groups of {} do not divide; choose "
@@ -66,7 +83,7 @@ Segment groups_segment(const Segment& weight, const Options& options) {
 }
 
 void move_segments(Module& module, const std::set<std::string>& names, const Options& options) {
-  State& flat = *module.find_state(kParameters);
+  State& flat = *module.find_state(state_of_weights(module));
   FlatState floats(flat.name, flat.dtype), codes(std::string(kPackedParameters), DType::u8),
       scales(std::string(kPackedScales), options.storage), zeros(std::string(kPackedZeros), DType::i8);
   const Segment* before = nullptr;
@@ -83,9 +100,11 @@ void move_segments(Module& module, const std::set<std::string>& names, const Opt
     }
     before = &segment;
   }
+  const bool from_model = flat.from_model;
   flat = floats.finished();
   State packed = codes.finished(), of_scales = scales.finished(), of_zeros = zeros.finished();
   packed.format = options.format, of_scales.scales_of = of_zeros.zeros_of = kPackedParameters;
+  flat.from_model = packed.from_model = of_scales.from_model = of_zeros.from_model = from_model;
   module.states.push_back(std::move(packed));
   module.states.push_back(std::move(of_scales));
   if (options.zeros) module.states.push_back(std::move(of_zeros));
@@ -100,30 +119,34 @@ class WeightPacker {
   void run() {
     for (Node* matmul : nodes_of(graph_, Op::matmul))
       for (unsigned side : {0u, 1u})
-        if (is_packed(*matmul->operand(side))) matmul->set_operand(side, numbers(*matmul->operand(side)));
+        if (is_packed(*matmul->operand(side)))
+          matmul->set_operand(side, numbers(*matmul->operand(side), *matmul));
     graph_.prune();
   }
 
  private:
   bool is_packed(const Value& weight) const {
-    if (!weight.node()->is(Op::parameter) && !(weight.node()->is(Op::concat) && stacks(*weight.node())))
-      return false;
+    const Node& node = *weight.node();
+    if (!node.is(Op::parameter) && !(node.is(Op::concat) && stacks(node, options_.frozen))) return false;
     return names_.contains(parts_of(weight).front()->get(attr::name));
   }
 
-  Value* numbers(Value& weight) {
-    Value*& made = made_[&weight];
-    if (!made) made = unpacked(weight);
+  /// Returns the weight's numbers for readers of this phase; each phase makes its own.
+  Value* numbers(Value& weight, Node& reader) {
+    Value*& made = made_[{&weight, reader.phase}];
+    if (!made) made = unpacked(weight, reader);
     return made;
   }
 
-  Value* unpacked(Value& weight) {
+  Value* unpacked(Value& weight, Node& reader) {
     Node& node = *weight.node();
-    GraphBuilder b(graph_, graph_.next(&node));
+    const bool again = reader.phase != Phase::forward;
+    GraphBuilder b(graph_, again ? &reader : graph_.next(&node));
     b.set_source(node.source);
     Value* zeros = options_.zeros ? rows_of(b, weight, kPackedZeros) : nullptr;
     Value* numbers = b.dequantize(rows_of(b, weight, kPackedParameters), rows_of(b, weight, kPackedScales),
                                   zeros, options_.format);
+    if (again) numbers->node()->anchored = true, numbers->node()->phase = reader.phase;
     return b.convert(numbers, weight.dtype());
   }
 
@@ -143,17 +166,20 @@ class WeightPacker {
   Graph& graph_;
   const std::set<std::string>& names_;
   const Options& options_;
-  std::map<const Value*, Value*> made_;
+  std::map<std::pair<const Value*, Phase>, Value*> made_;
 };
 
 }  // namespace
 
 bool pack_weights(Module& module, const Options& options) {
   if (module.parameters.empty() || module.find_state(kPackedParameters)) return false;
-  flat_parameters(module);
-  if (parameter_copy(module)) fail("pack_weights: parameters have f32 masters, which training updates");
+  check_source(module, options);
   const std::set<std::string> names = packed_names(module, options);
-  if (names.empty()) return false;
+  if (names.empty())
+    fail(
+        "weights in the format {}: there is none that only matmuls read and that is not to stay in floats; "
+        "leave --weight-type out",
+        options.format);
   move_segments(module, names, options);
   for (const auto& graph : module.graphs) WeightPacker(*graph, names, options).run();
   return true;

@@ -28,7 +28,7 @@ Segment scales_segment(const Segment& weight) {
 }
 
 void move_segments(Module& module, const std::set<std::string>& names) {
-  State& flat = *module.find_state("parameters");
+  State& flat = *module.find_state(state_of_weights(module));
   FlatState floats(flat.name, flat.dtype), bytes(std::string(kQuantizedParameters), DType::i8),
       scales(std::string(kQuantizedScales), DType::f32);
   const Segment* before = nullptr;
@@ -141,7 +141,7 @@ bool quantize_weights(Module& module, const QuantizeWeightsOptions& options) {
   if (module.parameters.empty() || module.find_state(kQuantizedParameters)) return false;
   flat_parameters(module);
   if (parameter_copy(module)) fail("quantize_weights: parameters have f32 masters, which training updates");
-  const std::set<std::string> names = multiplied_weights(module, true);
+  const std::set<std::string> names = multiplied_weights(module, state_of_weights(module), {.tables = true});
   if (names.empty()) return false;
   move_segments(module, names);
   for (const auto& graph : module.graphs) Rewriter(*graph, names, options.in_place).run();

@@ -18,9 +18,10 @@
 // rank's part of a sharded weight. Scales are sharded with the rows. If the columns of a weight are sharded,
 // each rank has the scales of whole rows.
 //
-// Ensures: the segments of these weights move from the state "parameters" to "parameters.i8", in the same
-// order, and adjacent segments stay adjacent. Results are as if each weight were its quantized value times
-// its scale (runtime/engine/weights/quantize.h). The error of an output is at most scale / 2 * sum |x|.
+// Ensures: the segments of these weights move from the state "parameters", or from "parameters.frozen" if
+// there are adapters, to "parameters.i8", in the same order, and adjacent segments stay adjacent. Results are
+// as if each weight were its quantized value times its scale (runtime/engine/weights/quantize.h). The error
+// of an output is at most scale / 2 * sum |x|.
 #pragma once
 
 #include "ir/graph/graph.h"

@@ -19,10 +19,12 @@ constexpr const char* kAdaptedSpec =
                                   "attention": {"fused_qkv": false},
                                   "decoder": {"layers": 2, "heads": 4, "ffn": 48}})";
 
-Compilation compiled_training(const char* lora, DType storage, Stage stage = Stage::plan) {
+Compilation compiled_training(const char* lora, DType storage, Stage stage = Stage::plan,
+                              WeightType base = WeightType::floats) {
   const TransformerSpec spec = spec_from_object(Json::parse(kAdaptedSpec), "test");
   CompileOptions options;
-  options.storage = storage;
+  options.storage = storage, options.weight_type = base;
+  if (base != WeightType::floats) options.weight_group = 16;
   options.build.bounds = {{{"B"}, 2}, {{"T"}, 8}};
   if (*lora) options.build.lora = with_defaults(parse_lora(lora), spec);
   return compile(build_transformer(spec, build_options(options)), options, stage);
@@ -123,6 +125,69 @@ TEST(AdapterTraining, StatesTakeWhatTheFormulaSays) {
   EXPECT_LE(state_bytes_of(plan, {Role::parameter}), 2 * (frozen + padding) + 6 * trained);
   EXPECT_TRUE(base.from_model);
 }
+
+/// Returns the losses of six steps.
+std::vector<float> losses_of(Session& session) {
+  session.scalar("learning_rate") = 0.05F;
+  std::vector<float> losses;
+  for (int step = 0; step < 6; ++step)
+    for (const HostTensor& output : session.run("train_step", TokenBatch().inputs(true)))
+      if (output.name == "loss") losses.push_back(output.as<float>()[0]);
+  return losses;
+}
+
+Session initialized(Compilation compiled) {
+  Session session(std::make_shared<const Plan>(std::move(compiled.plan)), SessionOptions{.threads = 1});
+  session.initialize(3);
+  return session;
+}
+
+class AdaptersOnPackedWeights : public ::testing::TestWithParam<WeightType> {
+ protected:
+  static Session packed(DType storage) {
+    return initialized(compiled_training("r=4,alpha=8", storage, Stage::plan, GetParam()));
+  }
+};
+
+/// Training with frozen weights in few bits is training with the numbers that these stand for.
+TEST_P(AdaptersOnPackedWeights, TrainAsOnTheNumbersThatTheyStandFor) {
+  for (const DType storage : {DType::f32, DType::bf16}) {
+    Session few = packed(storage), floats = initialized(compiled_training("r=4,alpha=8", storage));
+    for (const Segment& segment : few.plan().find_state("parameters.packed")->segments)
+      floats.write_segment("parameters.frozen", segment.name,
+                           few.read_segment("parameters.packed", segment.name));
+    const auto frozen = bytes_of_state(few, "parameters.packed");
+    const std::vector<float> found = losses_of(few), expected = losses_of(floats);
+    ASSERT_EQ(found.size(), 6u);
+    for (size_t i = 0; i < found.size(); ++i)
+      EXPECT_NEAR(found[i], expected[i], storage == DType::f32 ? 2e-5 : 2e-2) << i;
+    EXPECT_LT(found.back(), found.front());
+    EXPECT_EQ(bytes_of_state(few, "parameters.packed"), frozen);
+  }
+}
+
+/// All but the tied embedding, positions, norms and biases. Checkpoints leave them to the model.
+TEST_P(AdaptersOnPackedWeights, PackWhatIsMultiplied) {
+  const Plan plan = compiled_training("r=4", DType::bf16, Stage::plan, GetParam()).plan;
+  const State& codes = *plan.find_state("parameters.packed");
+  EXPECT_EQ(codes.segments.size(), 2u * 6);
+  EXPECT_TRUE(codes.from_model && plan.find_state("parameters.packed.scales")->from_model);
+  EXPECT_TRUE(plan.find_state("parameters.frozen")->from_model);
+  EXPECT_EQ(plan.find_state("parameters.packed.zeros") != nullptr, GetParam() == WeightType::uint4);
+}
+
+/// No numbers are kept from forward to backward, which makes them again.
+TEST_P(AdaptersOnPackedWeights, AreUnpackedInEachPhase) {
+  const Compilation compiled = compiled_training("r=4", DType::bf16, Stage::fused, GetParam());
+  for (const auto& node : compiled.fused->find_graph("train_step")->nodes()) {
+    if (!node->is(Op::dequantize)) continue;
+    for (const Node* user : node->result()->users()) EXPECT_EQ(user->phase, node->phase) << node->describe();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AdaptersOnPackedWeights,
+                         ::testing::Values(WeightType::int8, WeightType::int4, WeightType::uint4,
+                                           WeightType::nf4, WeightType::fp8));
 
 int64_t gemms_of_step(const char* lora) {
   const Compilation compiled = compiled_training(lora, DType::f32, Stage::fused);

@@ -32,6 +32,19 @@ inline std::string host_source(const KernelCode& kernel) {
   return text;
 }
 
+/// Arguments of a launch, which become the parameters' types.
+constexpr std::string_view kArgumentsText = R"(
+struct HostAddress {
+  uint64_t bits;
+  template <typename T>
+  operator T*() const { return (T*)bits; }
+};
+struct HostInteger {
+  uint64_t bits;
+  operator long long() const { return (long long)bits; }
+};
+)";
+
 /// Returns the text of a function kernel.name. It runs one block; if the kernel has clusters, it runs all
 /// blocks of the grid.
 inline std::string block_text(const KernelCode& kernel) {
@@ -39,8 +52,7 @@ inline std::string block_text(const KernelCode& kernel) {
   for (size_t i = 0; i < kernel.launch->arguments.size(); ++i) {
     const TemplateLaunch::Argument& argument = kernel.launch->arguments[i];
     const bool address = argument.kind == TemplateLaunch::Argument::Kind::address;
-    const char* const type = !address ? "long long" : argument.dtype == DType::f32 ? "float*" : "int*";
-    call += fmt::format("{}({})a[{}]", i > 0 ? ", " : "", type, i);
+    call += fmt::format("{}{}{{a[{}]}}", i > 0 ? ", " : "", address ? "HostAddress" : "HostInteger", i);
   }
   const int blocks = cluster_blocks(kernel);
   const std::string run = blocks > 0
@@ -58,7 +70,7 @@ inline std::string block_text(const KernelCode& kernel) {
 class HostKernels {
  public:
   explicit HostKernels(std::vector<KernelCode> kernels) : kernels_(std::move(kernels)) {
-    std::string text;
+    std::string text(kArgumentsText);
     for (const KernelCode& kernel : kernels_) text += block_text(kernel);
     object_.emplace(compile_text_on_host(text));
   }

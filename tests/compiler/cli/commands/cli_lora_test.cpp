@@ -73,6 +73,29 @@ TEST_F(Adapters, ResumeToTheSameBits) {
   EXPECT_GT(loss("$GOLDEN --adapter whole"), 0) << "both files have its ln_f";
 }
 
+/// The frozen weights of a run in few bits: the same bits after a pause; and inference with such weights has
+/// the numbers of its evaluation.
+TEST_F(Adapters, AreTrainedOnWeightsOfFewBits) {
+  const std::string few = "--weight-type nf4 --weight-group 16 ",
+                    lora = few + "--lora r=4,targets=all-linear ";
+  expect_good(smelt(train(lora + "--run-dir whole --steps 12")));
+  expect_good(smelt(train(lora + "--run-dir parts --steps 5")));
+  expect_good(smelt(train(lora + "--run-dir parts --steps 12 --resume")));
+  const std::string file = "/adapter/adapter_model.safetensors";
+  EXPECT_EQ(slurp(path("whole" + file)), slurp(path("parts" + file)));
+  EXPECT_LT(loss("$GOLDEN --adapter whole " + few), loss("$GOLDEN") - 0.01) << "it learns";
+  expect_error(smelt(train(lora + "--precision fp8 --steps 1")), "--weight-type=float");
+  expect_error(smelt(train(few + "--steps 1")), "give --lora or --train-only");
+  for (const std::string type : {"int8", "int4 --weight-group 16"}) {
+    const Outcome outcome =
+        smelt("dump $GOLDEN --adapter whole --mode infer --emit=plan --weight-type " + type);
+    expect_good(outcome);
+    EXPECT_TRUE(has(outcome.out, type == "int8" ? "parameters.i8" : "parameters.packed")) << outcome.out;
+    expect_good(
+        smelt("generate $GOLDEN --adapter whole --ids '32 33' --max-new-tokens 3 --weight-type " + type));
+  }
+}
+
 TEST_F(Adapters, WhatDoesNotFitIsAnError) {
   expect_error(smelt(train("--lora r=2,targets=q_proj --steps 1")), "match no linear map; there are c_attn");
   expect_error(smelt(train("--lora r=2,targets=lm_head --steps 1")), "lm_head is tied");
