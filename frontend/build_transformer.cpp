@@ -15,11 +15,23 @@
 namespace smelt {
 namespace {
 
-TransformerSpec::Dropout dropout_of(const TransformerSpec& spec, const BuildOptions& options) {
-  if (!options.dropout) return spec.dropout;
-  const double p = *options.dropout;
-  if (!(p >= 0 && p <= 0.999)) fail("dropout {}: expected a probability from 0 to 0.999", p);
-  return {p, p, p, spec.dropout.activation > 0 ? p : 0, p};
+double share(std::string_view name, double p) {
+  if (!(p >= 0 && p <= 0.999)) fail("{} {}: expected a number from 0 to 0.999", name, p);
+  return p;
+}
+
+/// Returns the spec with the numbers that the options replace.
+TransformerSpec replaced(TransformerSpec spec, const BuildOptions& options) {
+  complete(spec);
+  TransformerSpec::Dropout& d = spec.dropout;
+  if (options.dropout) {
+    const double p = share("dropout", *options.dropout);
+    d = {p, p, p, d.activation > 0 ? p : 0, p, d.block};
+  }
+  if (options.layer_dropout) d.block = share("layer_dropout", *options.layer_dropout);
+  if (options.label_smoothing)
+    spec.criterion.label_smoothing = share("label_smoothing", *options.label_smoothing);
+  return spec;
 }
 
 }  // namespace
@@ -31,8 +43,7 @@ bool keeps_caches(const TransformerSpec& given, const BuildOptions& options) {
 }
 
 std::unique_ptr<Module> build_transformer(const TransformerSpec& given, const BuildOptions& options) {
-  TransformerSpec spec = given;
-  complete(spec);
+  const TransformerSpec spec = replaced(given, options);
   std::vector<SpecProblem> problems = problems_of(spec);
   llvm::append_range(problems, unsupported(spec, options));
   llvm::append_range(problems, undivided(spec, options.mesh));
@@ -45,7 +56,7 @@ std::unique_ptr<Module> build_transformer(const TransformerSpec& given, const Bu
   if (options.lora) adapted.emplace(*options.lora);
   Adapters* adapters = adapted ? &*adapted : nullptr;
   if (options.training) {
-    ModelGraph(*module, spec, options, adapters, "loss", dropout_of(spec, options)).add_loss();
+    ModelGraph(*module, spec, options, adapters, "loss", spec.dropout).add_loss();
     ModelGraph(*module, spec, options, adapters, "evaluate", {}).add_loss();
   }
   ModelGraph(*module, spec, options, adapters, entry::logits, {}).add_logits();

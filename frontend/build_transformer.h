@@ -20,9 +20,11 @@ struct BuildOptions {
   /// (length) and S (length of an encoder-decoder's source) is the model's max_positions, or 512 if it has
   /// none.
   std::vector<Symbols::Bound> bounds = {};
-  /// Replaces all dropout probabilities of the spec; but spec.dropout.activation is replaced only if it is
-  /// above 0.
+  /// Replaces all dropout probabilities of the spec but spec.dropout.block; spec.dropout.activation is
+  /// replaced only if it is above 0.
   std::optional<double> dropout = std::nullopt;
+  std::optional<double> layer_dropout = std::nullopt;    // replaces spec.dropout.block
+  std::optional<double> label_smoothing = std::nullopt;  // replaces spec.criterion.label_smoothing
   bool training = true;        // build @loss and @evaluate; false: only @logits and the cached entries
   bool hidden_states = false;  // @logits also returns the hidden states (see build_transformer)
   /// Whether an input attention_mask exists. nullopt: it exists if the model has an encoder. Models of images

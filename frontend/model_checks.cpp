@@ -94,6 +94,8 @@ std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOpt
   refuse(spec.positions.counted_by_mask && spec.positions.kind != PositionKind::learned &&
              spec.positions.kind != PositionKind::alibi,
          "positions.counted_by_mask", "is for learned positions and alibi; expected false");
+  refuse(spec.criterion.label_smoothing > 0 && has_classes(spec) && spec.head.problem != Problem::one_class,
+         "criterion.label_smoothing", "is for targets of one class; expected 0");
   const bool has_slots = options.adapters > 0;
   refuse(has_slots && (has_encoder(spec) || !has_decoder(spec) || spec.head.kind != HeadKind::lm), "adapters",
          "slots for adapters are for decoders that generate text; expected 0");

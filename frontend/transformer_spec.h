@@ -140,6 +140,7 @@ struct TransformerSpec {
     double attention = 0;   // probability for attention weights
     double activation = 0;  // probability after the activation of the feed-forward layer
     double classifier = 0;  // probability before a classification head
+    double block = 0;       // probability that a step leaves a block out (Fan et al., LayerDrop, 2020)
     bool operator==(const Dropout&) const = default;
   } dropout;
 

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
-#include <string_view>
-#include <vector>
+#include <fstream>
 
 #include "runtime/base/error.h"
 #include "runtime/system/file.h"
@@ -28,38 +26,6 @@ std::string text(const Json& event, const char* name) {
   return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-struct Events {
-  std::vector<Json> steps;
-  Json evaluations = Json::array(), samples = Json::array(), checkpoints = Json::array(),
-       messages = Json::array();
-
-  void add(Json event) {
-    const std::string kind = event.is_object() ? text(event, "event") : std::string();
-    if (kind == "step")
-      steps.push_back(std::move(event));
-    else if (kind == "message")
-      messages.push_back(text(event, "text"));
-    else if (Json* list = list_of(kind))
-      list->push_back(std::move(event));
-  }
-
-  /// Returns the list of the events of a kind; null if the report does not show them.
-  Json* list_of(std::string_view kind) {
-    if (kind == "evaluation") return &evaluations;
-    if (kind == "sample") return &samples;
-    return kind == "checkpoint" ? &checkpoints : nullptr;
-  }
-};
-
-/// A line that is not whole yet, as while a run writes it, is no object and is left out.
-Events read_events(const fs::path& file) {
-  Events events;
-  std::istringstream lines(read_text_file(file));
-  for (std::string line; std::getline(lines, line);) events.add(parse_json_or_null(line));
-  if (events.steps.empty()) fail("{}: there is no step in it yet", file.string());
-  return events;
-}
-
 double median(const std::vector<Json>& steps, const char* name) {
   std::vector<double> values;
   for (const Json& step : steps)
@@ -78,8 +44,8 @@ Json medians(const std::vector<Json>& steps) {
   return result;
 }
 
-/// Adds "hours" to each step: the time spent in the steps up to its end. Returns the seconds of all steps.
-double add_hours(std::vector<Json>& steps) {
+/// Sets "hours" of each step: the time spent in the steps up to its end. Returns the seconds of all steps.
+double set_hours(std::vector<Json>& steps) {
   double seconds = 0;
   for (Json& step : steps) {
     if (const double spent = number(step, "milliseconds"); std::isfinite(spent)) seconds += spent / 1e3;
@@ -138,9 +104,60 @@ Json head_of(const fs::path& directory, const Json& options, const std::string& 
 
 bool is_run_directory(const fs::path& path) { return fs::is_regular_file(path / "metrics.jsonl"); }
 
+RunEvents::RunEvents(const fs::path& directory) : file_(directory / "metrics.jsonl") {}
+
+void RunEvents::add(Json event) {
+  const std::string kind = event.is_object() ? text(event, "event") : std::string();
+  if (kind == "step")
+    steps.push_back(std::move(event));
+  else if (kind == "message")
+    messages.push_back(text(event, "text"));
+  else if (Json* list = list_of(kind))
+    list->push_back(std::move(event));
+}
+
+/// Returns the list of the events of a kind; null if the report does not show them.
+Json* RunEvents::list_of(std::string_view kind) {
+  if (kind == "evaluation") return &evaluations;
+  if (kind == "sample") return &samples;
+  return kind == "checkpoint" ? &checkpoints : nullptr;
+}
+
+void RunEvents::forget() {
+  steps.clear();
+  for (Json* list : {&evaluations, &samples, &checkpoints, &messages}) list->clear();
+  end_ = 0, last_.clear();
+}
+
+/// A line that is not whole yet, as while a run writes it, is read the next time.
+void RunEvents::read() {
+  constexpr size_t kKept = 64;
+  std::ifstream in(file_, std::ios::binary);
+  if (!in) fail("{}: cannot be read", file_.string());
+  std::string before(last_.size(), '\0');
+  in.seekg(end_ - static_cast<int64_t>(last_.size()));
+  in.read(before.data(), static_cast<std::streamsize>(before.size()));
+  if (!in || before != last_) {
+    forget();
+    in.clear(), in.seekg(0);
+  }
+  std::string line;
+  while (std::getline(in, line) && !in.eof()) {
+    add(parse_json_or_null(line));
+    end_ += static_cast<int64_t>(line.size()) + 1, last_ += line + "\n";
+    if (last_.size() > kKept) last_.erase(0, last_.size() - kKept);
+  }
+}
+
 Json run_data(const fs::path& directory, const std::string& command) {
-  Events events = read_events(directory / "metrics.jsonl");
-  const double seconds = add_hours(events.steps);
+  RunEvents events(directory);
+  return run_data(events, directory, command);
+}
+
+Json run_data(RunEvents& events, const fs::path& directory, const std::string& command) {
+  events.read();
+  if (events.steps.empty()) fail("{}: there is no step in it yet", (directory / "metrics.jsonl").string());
+  const double seconds = set_hours(events.steps);
   double evaluating = 0;
   for (const Json& evaluation : events.evaluations)
     if (const double spent = number(evaluation, "milliseconds"); std::isfinite(spent))
@@ -149,10 +166,10 @@ Json run_data(const fs::path& directory, const std::string& command) {
   const Json options = fs::exists(file) ? parse_json_or_null(read_text_file(file)) : Json();
   return {{"head", head_of(directory, options, command)},
           {"steps", thinned(events.steps)},
-          {"evaluations", std::move(events.evaluations)},
-          {"samples", std::move(events.samples)},
-          {"checkpoints", std::move(events.checkpoints)},
-          {"messages", std::move(events.messages)},
+          {"evaluations", events.evaluations},
+          {"samples", events.samples},
+          {"checkpoints", events.checkpoints},
+          {"messages", events.messages},
           {"median", medians(events.steps)},
           {"time", {{"steps", seconds}, {"evaluations", evaluating}}},
           {"anomalies", std::ranges::count_if(

@@ -1,5 +1,7 @@
 // A stack of blocks, each of two parts (three where it reads an encoder) that read a norm of the residual
 // stream and add to it, one after the other or all at once, or are added to it and normalised then.
+#include <cmath>
+
 #include "frontend/blocks/blocks.h"
 
 namespace smelt {
@@ -34,12 +36,24 @@ Value* run_block(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
   return add_part(b, stack, block, x, b.spec.parallel_residual ? input : x, kFfn);
 }
 
+/// Returns `after` or, with the probability p, `before`: then this step leaves the block out.
+Value* maybe_left_out(BlockBuilder& b, double p, Value* before, Value* after) {
+  const double threshold = std::round(p * 65536);
+  if (threshold == 0) return after;
+  GraphBuilder& g = b.graph;
+  Value* draw = g.random({}, g.module().next_random_id());
+  Value* kept = g.ge(draw, g.like(draw, threshold));
+  return g.select(g.broadcast(kept, {}, after->shape()), after, before);
+}
+
 }  // namespace
 
 Value* run_stack(BlockBuilder& b, const Stack& stack, Value* x, std::vector<Value*>& hidden) {
   for (int64_t block = 0; block < stack.spec.layers; ++block) {
     hidden.push_back(x);
-    x = run_block(b, stack, block, x);
+    Value* const after = run_block(b, stack, block, x);
+    b.at(stack.in_block("norm_1", block), "kept");
+    x = maybe_left_out(b, b.dropout.block, x, after);
   }
   Value* last_block = x;
   if (b.spec.norm.final) x = norm(b, stack.part("norm"), x);

@@ -175,8 +175,9 @@ class Session {
   /// true. A segment is read from the tensor whose name is in Segment::checkpoint_names. The tensor may have
   /// any float dtype, and is transposed if Segment::transposed is set. Before anything is changed, throws one
   /// Error that names all tensors that are missing or have a wrong shape or dtype. A segment for which
-  /// `stays` returns true may be missing, and then keeps its values. Returns the names of the file's tensors
-  /// that no segment uses.
+  /// `stays` returns true may be missing, and then keeps its values. A plan that averages parameters
+  /// (kAverageOffset) begins their averages again. Returns the names of the file's tensors that no segment
+  /// uses.
   std::vector<std::string> load_weights(const Checkpoint& weights,
                                         const std::function<bool(const Segment&)>& stays = {});
   /// Does the same for a .safetensors file, a directory with model.safetensors or its index, or a training

@@ -139,12 +139,27 @@ void Session::read_weight(int state, const WeightMatch& match, std::vector<float
   write_segment(whole.name, match.segment->name, values);
 }
 
+namespace {
+
+/// Returns whether the plan averages the parameter.
+bool is_averaged(const Plan& plan, const std::string& parameter) {
+  const State* offsets = plan.find_state(kAverageOffset);
+  return offsets &&
+         std::ranges::find(offsets->segments, parameter, &Segment::name) != offsets->segments.end();
+}
+
+}  // namespace
+
+/// An average begins again at the weights that are read.
 std::vector<std::string> Session::read_weights(const Checkpoint& weights,
                                                std::span<const WeightMatch> matches) {
   std::set<const TensorView*> used;
   std::vector<float> scratch;
   for (const WeightMatch& match : matches) {
     read_weight(match.state, match, scratch);
+    if (is_averaged(*plan_, match.segment->name))
+      write_segment(kAverageOffset, match.segment->name,
+                    std::vector<float>(static_cast<size_t>(match.tensor->elements())));
     used.insert(match.tensor);
   }
   std::vector<std::string> unused = names_without(weights, used);
@@ -173,9 +188,7 @@ namespace {
 
 /// Adds the difference to averaged parameters, if the plan trains them.
 void add_offset(const Session& session, const std::string& name, std::span<float> values) {
-  const State* offsets = session.plan().find_state(kAverageOffset);
-  if (!offsets || std::ranges::find(offsets->segments, name, &Segment::name) == offsets->segments.end())
-    return;
+  if (!is_averaged(session.plan(), name)) return;
   const std::vector<float> offset = session.read_segment(kAverageOffset, name);
   for (size_t i = 0; i < values.size(); ++i) values[i] += offset[i];
 }

@@ -184,6 +184,26 @@ TEST(BuildTransformer, DropoutOnlyInTraining) {
   EXPECT_THROW(build_transformer(small_spec(), {.dropout = 1.0}), Error);
 }
 
+TEST(BuildTransformer, LayerDropoutIsOneDrawForEachBlockAndStep) {
+  const BuildOptions options{.dropout = 0.0, .layer_dropout = 0.25};
+  const auto module = build_transformer(small_spec(), options);
+  const auto draws = all(graph_of(*module, "loss"), Op::random);
+  EXPECT_EQ(draws.size(), 3u);
+  for (Node* draw : draws) EXPECT_EQ(draw->result()->rank(), 0) << draw->source;
+  for (const char* name : {"evaluate", "logits"})
+    EXPECT_TRUE(all(graph_of(*module, name), Op::random).empty()) << name;
+  const auto described = build_transformer(small_spec(R"({"dropout": {"block": 0.5}})"), {.dropout = 0.0});
+  EXPECT_EQ(all(graph_of(*described, "loss"), Op::random).size(), 3u);
+  EXPECT_THROW(build_transformer(small_spec(), {.layer_dropout = 1.0}), Error);
+}
+
+TEST(BuildTransformer, LabelSmoothingReplacesThatOfTheCriterion) {
+  const auto module = build_transformer(small_spec(), {.label_smoothing = 0.125});
+  for (const char* name : {"loss", "evaluate"})
+    for (Node* node : all(graph_of(*module, name), Op::cross_entropy))
+      EXPECT_EQ(node->get(attr::label_smoothing), 0.125) << name;
+}
+
 TEST(BuildTransformer, AttentionScales) {
   const auto scale = [](const char* fields, const char* source) {
     const auto module = build_transformer(small_spec(fields), {});

@@ -61,7 +61,12 @@ TransformerSpec unusual_spec() {
                     .patch_size = 8,
                     .channels = 3,
                     .class_token = true};
-  spec.dropout = {.embedding = 0.15, .residual = 0.2, .attention = 0.3, .activation = 0.4, .classifier = 0.5};
+  spec.dropout = {.embedding = 0.15,
+                  .residual = 0.2,
+                  .attention = 0.3,
+                  .activation = 0.4,
+                  .classifier = 0.5,
+                  .block = 0.6};
   spec.head = {.kind = HeadKind::sequence_classes,
                .tied = false,
                .bias = true,

@@ -455,7 +455,9 @@ void add_train(CLI::App& app) {
   options->weights.adapter.add_new(*command);
   command->callback([options, command] {
     replace_length_of_run(*command);
+    const std::vector<std::string> given = dependent_options(*command);
     if (!options->config.empty()) read_config(*command, options->config);
+    check_unused_options(given, options->trainer);
     train_as_asked(*options, *command);
   });
 }

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
 
 #include "compiler/cli/command.h"
 #include "compiler/report/report_page.h"
@@ -20,21 +21,35 @@ struct WatchCommand {
   int port = 8008;
 };
 
-std::optional<server::HttpReply> page_of_run(const std::string& run, const std::string& path) {
-  if (path == "/")
-    return server::HttpReply{.type = "text/html; charset=utf-8",
-                             .body = live_run_page(fmt::format("Training run {}", run))};
-  if (path != "/run.json") return std::nullopt;
-  if (!is_run_directory(run)) fail("'{}' has no metrics.jsonl yet: the page waits for the run", run);
-  return server::HttpReply{.body = live_run_text(run_data(run, fmt::format("smelt watch {}", run))),
-                           .fields = {{"Cache-Control", "no-store"}}};
-}
+/// The pages of a run. Several browsers may ask at a time.
+class RunPages {
+ public:
+  explicit RunPages(std::string run) : run_(std::move(run)), events_(run_) {}
+
+  std::optional<server::HttpReply> page(const std::string& path) {
+    if (path == "/")
+      return server::HttpReply{.type = "text/html; charset=utf-8",
+                               .body = live_run_page(fmt::format("Training run {}", run_))};
+    if (path != "/run.json") return std::nullopt;
+    if (!is_run_directory(run_)) fail("'{}' has no metrics.jsonl yet: the page waits for the run", run_);
+    const std::lock_guard lock(mutex_);
+    return server::HttpReply{
+        .body = live_run_text(run_data(events_, run_, fmt::format("smelt watch {}", run_))),
+        .fields = {{"Cache-Control", "no-store"}}};
+  }
+
+ private:
+  std::string run_;
+  std::mutex mutex_;
+  RunEvents events_;
+};
 
 void watch(const WatchCommand& options) {
   if (!std::filesystem::is_directory(options.run))
     fail("'{}' is no directory: expected the --run-dir of a run", options.run);
   server::HttpOptions http_options;
-  http_options.pages = [&](const std::string& path) { return page_of_run(options.run, path); };
+  RunPages pages(options.run);
+  http_options.pages = [&](const std::string& path) { return pages.page(path); };
   server::HttpServer http(http_options);
   const int port = http.bind(options.host, options.port);
   const server::EndSignal signal;

@@ -31,7 +31,10 @@ std::vector<std::pair<std::string, std::string>> stage_flags(const Plan& plan,
                   o.initial_accumulator_value));
   add("--lr-of", fmt::format("{}", fmt::join(o.rate_of, ", ")));
   add("--decay-of", fmt::format("{}", fmt::join(o.decay_of, ", ")));
-  add("--dropout", c.build.dropout ? fmt::format("{}", *c.build.dropout) : "the model's");
+  const auto own = [](const std::optional<double>& p) { return p ? fmt::format("{}", *p) : "the model's"; };
+  add("--dropout", own(c.build.dropout));
+  add("--layer-dropout", own(c.build.layer_dropout));
+  add("--label-smoothing", own(c.build.label_smoothing));
   add("--train-only", fmt::format("{}", fmt::join(c.trained, ", ")));
   add("--attention", fmt::format("{}", static_cast<int>(c.attention)));
   return flags;

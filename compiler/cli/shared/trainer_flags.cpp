@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "runtime/base/error.h"
+
 namespace smelt::cli {
 namespace {
 
@@ -57,6 +61,54 @@ void reset(CLI::App& command, const char* name, const char* value) {
 }
 
 }  // namespace
+
+namespace {
+
+/// An option that another one makes useful.
+struct Dependent {
+  const char *option, *needed;
+  bool (*is_used)(const TrainerOptions&);
+};
+
+template <ScheduleKind kind>
+bool has_schedule(const TrainerOptions& t) {
+  return t.schedule == kind;
+}
+bool evaluates(const TrainerOptions& t) { return t.eval_every > 0; }
+bool samples(const TrainerOptions& t) { return t.sample_every > 0; }
+
+constexpr Dependent kDependents[] = {
+    {"--schedule-power", "--schedule polynomial", has_schedule<ScheduleKind::polynomial>},
+    {"--schedule-cycles", "--schedule cosine-with-restarts",
+     has_schedule<ScheduleKind::cosine_with_restarts>},
+    {"--schedule-decay", "--schedule warmup-stable-decay", has_schedule<ScheduleKind::warmup_stable_decay>},
+    {"--min-lr", "a --schedule other than constant",
+     [](const TrainerOptions& t) { return t.schedule != ScheduleKind::constant; }},
+    {"--spike-factor", "--on-spike stop or skip",
+     [](const TrainerOptions& t) { return t.on_spike != SpikeAction::ignore; }},
+    {"--metric", "--eval-every above 0", evaluates},
+    {"--early-stopping", "--eval-every above 0", evaluates},
+    {"--token-accuracy", "--eval-every above 0", evaluates},
+    {"--translations", "--eval-every above 0", evaluates},
+    {"--sample-prompt", "--sample-every above 0", samples},
+    {"--sample-tokens", "--sample-every above 0", samples},
+    {"--sample-temperature", "--sample-every above 0", samples},
+};
+
+}  // namespace
+
+std::vector<std::string> dependent_options(const CLI::App& command) {
+  std::vector<std::string> given;
+  for (const Dependent& row : kDependents)
+    if (command.count(row.option) > 0) given.emplace_back(row.option);
+  return given;
+}
+
+void check_unused_options(const std::vector<std::string>& given, const TrainerOptions& t) {
+  for (const Dependent& row : kDependents)
+    if (std::ranges::find(given, row.option) != given.end() && !row.is_used(t))
+      fail("{} has no effect: it is for {}", row.option, row.needed);
+}
 
 void replace_length_of_run(CLI::App& command) {
   if (command.count("--steps") > 0) reset(command, "--epochs", "0");

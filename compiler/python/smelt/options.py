@@ -41,6 +41,8 @@ class CompileOptions(TypedDict, total=False):
     adapter_targets: Union[str, Sequence[str]]
     # Training.
     dropout: float
+    layer_dropout: float
+    label_smoothing: float
     train_only: Union[str, Sequence[str]]
     # Optimiser.
     optimizer: Literal["sgd", "momentum", "adagrad", "adam", "adamw", "lamb", "lion", "muon", "normuon", "adafactor", "schedule-free-adamw", "adamw8bit"]

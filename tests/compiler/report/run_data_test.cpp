@@ -43,6 +43,22 @@ TEST_F(RunData, KeepsEveryEventAndAddsTimes) {
   EXPECT_EQ(data["anomalies"], 0);
 }
 
+TEST_F(RunData, OfARunThatGoesOnReadsWhatWasAdded) {
+  const auto file = directory_ / "metrics.jsonl";
+  const std::string first = step_line(1, "4.5"), second = step_line(2, "4.0"), half = second.substr(0, 30);
+  RunEvents events(directory_.path());
+  const auto steps = [&](const std::string& metrics) {
+    write_file(file, metrics);
+    return run_data(events, directory_.path(), "smelt watch run")["steps"];
+  };
+  EXPECT_EQ(steps(first + half).size(), 1u);
+  const Json both = steps(first + second);
+  EXPECT_EQ(both, run_data(directory_.path(), "")["steps"]);
+  EXPECT_EQ(steps(first + second + first).size(), 3u);
+  EXPECT_EQ(steps(second + first + second + first)[0]["step"], 2) << "another run";
+  EXPECT_EQ(steps(first).size(), 1u) << "from the beginning";
+}
+
 TEST_F(RunData, ThinsLongRunsToMeans) {
   std::string metrics;
   for (int step = 1; step <= 4001; ++step) metrics += step_line(step, fmt::format("{}", step));

@@ -322,6 +322,14 @@ def test_a_running_mean_of_the_parameters(tmp_path):
     assert math.isclose(float(numpy.asarray(loss)), expected, rel_tol=1e-5, abs_tol=1e-4)
 
 
+def test_other_weights_begin_a_new_mean(tmp_path):
+    session = trained(session_of(ema=0.9))
+    given = draws(1)
+    session.load_state_dict(given)
+    found = saved(session, tmp_path)
+    assert all(numpy.array_equal(found[name], given[name].astype(numpy.float32)) for name in given)
+
+
 def test_two_averages_are_refused():
     with pytest.raises(smelt.Error, match="schedule-free-adamw has an average of its own"):
         session_of(optimizer="schedule-free-adamw", ema=0.9)

@@ -51,8 +51,9 @@ class Rows:
             return row
         return {name: value for name, value in row.items() if name in self.columns}
 
-    def all(self) -> list[Any]:
-        return [self[index] for index in range(len(self))]
+    def __iter__(self) -> Iterator[Any]:
+        """The rows in their order, one at a time."""
+        return (self[index] for index in range(len(self)))
 
     def batches(self, order: Sequence[int], size: int, drop_last: bool = False) -> list[list[int]]:
         groups = [list(order[begin : begin + size]) for begin in range(0, len(order), size)]

@@ -139,7 +139,7 @@ class Trainer:
         order = self._order(len(rows), 0)[: args.train_batch_size]
         with kept_random_states():  # a collator that draws, as for masks, draws the same afterwards
             batch = next(collated(rows, [order], self.data_collator))
-        self._plan = TrainingPlan(self.model, batch, Lengths(rows.all()), self.data_collator, args)
+        self._plan = TrainingPlan(self.model, batch, Lengths(rows), self.data_collator, args)
         return epochs
 
     def _order(self, count: int, epoch: int) -> list[int]:
@@ -321,7 +321,7 @@ class Trainer:
 
     def _evaluation(self, batch: Mapping[str, torch.Tensor], rows: Rows) -> EvaluationPlan:
         """The plan for batches of such inputs and rows of such lengths, with the weights of now."""
-        lengths = Lengths(rows.all())
+        lengths = Lengths(rows)
         key = (*batch, *lengths.key(batch))
         if key not in self._evaluations:
             self._evaluations[key] = EvaluationPlan(self.model, batch, lengths, self.data_collator, self.args)

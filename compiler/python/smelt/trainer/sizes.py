@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Iterable, Mapping, Optional
 
 import torch
 
@@ -19,7 +19,7 @@ def _length(value: Any) -> Optional[int]:
 class Lengths:
     """The lengths of the sequences of a dataset by column. Columns with the same lengths in every row have one name."""
 
-    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
         by_column: dict[str, list[int]] = {}
         for row in rows:
             for column, value in row.items():

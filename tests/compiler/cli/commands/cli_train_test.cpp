@@ -254,6 +254,23 @@ TEST_F(Training, TextGoesThroughTheModelsTokenizer) {
                "latin.txt': byte 802 is no UTF-8: expected a text in UTF-8");
 }
 
+TEST_F(Training, OptionsWithoutEffectAreErrors) {
+  const std::pair<const char*, const char*> unused[] = {
+      {"--schedule-power 2", "--schedule polynomial"},
+      {"--schedule-cycles 2 --schedule linear", "--schedule cosine-with-restarts"},
+      {"--schedule-decay 10%", "--schedule warmup-stable-decay"},
+      {"--schedule constant --min-lr 0.001", "a --schedule other than constant"},
+      {"--spike-factor 5", "--on-spike stop or skip"},
+      {"--metric perplexity", "--eval-every above 0"},
+      {"--token-accuracy", "--eval-every above 0"},
+      {"--sample-tokens 5", "--sample-every above 0"}};
+  for (const auto& [given, needed] : unused)
+    expect_error(smelt(train(std::string("--steps 1 ") + given)), needed);
+  expect_good(
+      smelt(train("--steps 2 --schedule polynomial --schedule-power 2 --run-dir run --layer-dropout 0.5")));
+  expect_good(smelt("train --config $PWD/run/train.json --steps 2 $GOLDEN --run-dir again"));
+}
+
 TEST_F(Training, OverfitsOneBatch) {
   expect_good(smelt(train("--run-dir run --steps 60 --overfit-one-batch --dropout 0 --schedule constant")));
   EXPECT_LT(losses("run").back(), 1.0);
