@@ -41,9 +41,32 @@ endforeach()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/smeltConfig.cmake.in ${PROJECT_BINARY_DIR}/smeltConfig.cmake
                               INSTALL_DESTINATION ${config_dir} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/smeltConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+set(compatible SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(compatible SameMinorVersion)
+endif()
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/smeltConfigVersion.cmake COMPATIBILITY ${compatible})
 install(FILES ${PROJECT_BINARY_DIR}/smeltConfig.cmake ${PROJECT_BINARY_DIR}/smeltConfigVersion.cmake
         DESTINATION ${config_dir} COMPONENT runtime)
+
+# What a package of SMELT_STATIC brings along, so that applications need no other package.
+if(SMELT_STATIC)
+  include(${CMAKE_CURRENT_LIST_DIR}/licenses.cmake)
+  install(FILES ${OPENBLAS_LIBRARY} ${PCRE2_LIBRARY} ${UTF8PROC_LIBRARY} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
+  install(FILES ${OPENMP_FILE} RENAME libgomp.so.1 DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
+  get_target_property(fmt_headers fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
+  install(DIRECTORY ${fmt_headers}/fmt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/smelt COMPONENT runtime)
+  smelt_install_licenses(share/smelt/licenses runtime)
+  set(pc_requires "")
+  set(pc_libraries -lopenblas -lpcre2-8 -lutf8proc)
+  set(pc_definitions -DFMT_HEADER_ONLY)
+else()
+  set(pc_requires fmt libpcre2-8 libutf8proc)
+  set(pc_libraries ${OPENBLAS_LIBRARY})
+  set(pc_definitions "")
+endif()
+list(JOIN pc_requires " " pc_requires)
+list(JOIN pc_libraries " " pc_libraries)
 
 # ${pcfiledir} keeps the tree movable.
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
