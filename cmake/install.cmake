@@ -39,6 +39,8 @@ foreach(header IN LISTS public_headers)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/smelt/${folder} COMPONENT runtime)
 endforeach()
 
+get_filename_component(OPENBLAS_DIRECTORY ${OPENBLAS_LIBRARY} DIRECTORY)
+get_filename_component(TEXT_DIRECTORY ${PCRE2_LIBRARY} DIRECTORY)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/smeltConfig.cmake.in ${PROJECT_BINARY_DIR}/smeltConfig.cmake
                               INSTALL_DESTINATION ${config_dir} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 set(compatible SameMajorVersion)
@@ -52,7 +54,11 @@ install(FILES ${PROJECT_BINARY_DIR}/smeltConfig.cmake ${PROJECT_BINARY_DIR}/smel
 # What a package of SMELT_STATIC brings along, so that applications need no other package.
 if(SMELT_STATIC)
   include(${CMAKE_CURRENT_LIST_DIR}/licenses.cmake)
-  install(FILES ${OPENBLAS_LIBRARY} ${PCRE2_LIBRARY} ${UTF8PROC_LIBRARY} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
+  foreach(library OPENBLAS PCRE2 UTF8PROC)
+    file(REAL_PATH ${${library}_LIBRARY} archive)
+    get_filename_component(name ${${library}_LIBRARY} NAME)
+    install(FILES ${archive} RENAME ${name} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
+  endforeach()
   install(FILES ${OPENMP_FILE} RENAME libgomp.so.1 DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
   get_target_property(fmt_headers fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
   install(DIRECTORY ${fmt_headers}/fmt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/smelt COMPONENT runtime)
@@ -70,8 +76,6 @@ list(JOIN pc_libraries " " pc_libraries)
 
 # ${pcfiledir} keeps the tree movable.
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-get_filename_component(OPENBLAS_DIRECTORY ${OPENBLAS_LIBRARY} DIRECTORY)
-get_filename_component(TEXT_DIRECTORY ${PCRE2_LIBRARY} DIRECTORY)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/smelt.pc.in ${PROJECT_BINARY_DIR}/smelt.pc @ONLY)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/libsmelt.pc.in ${PROJECT_BINARY_DIR}/libsmelt.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/smelt.pc ${PROJECT_BINARY_DIR}/libsmelt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT runtime)

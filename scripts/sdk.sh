@@ -24,7 +24,7 @@ cp packaging/sdk/README.md "$root/$name/"
 
 mkdir -p dist
 archive=dist/$name.tar.xz
-tar -C "$root" --owner=0 --group=0 --sort=name -c "$name" | xz -T0 >"$archive"
+tar -C "$root" --owner=0 --group=0 --sort=name -c "$name" | xz -T0 -4 >"$archive"
 for library in "$root/$name"/lib/libsmelt*.so; do
   echo "$(basename "$library") $(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)"
 done
