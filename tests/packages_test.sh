@@ -123,7 +123,7 @@ for program in embed_c embed_cpp embed_shared embed_batch by_pkg_config; do
   [[ $said == *"${answer//,/}"* ]] || fail "$program: $said"
 done
 run embed_compile /$model /compiled.plan >/dev/null || fail "embed_compile"
-echo "SDK: programs in C and C++, built from the unpacked archive, without a package of its dependencies"
+echo "SDK: programs in C and C++, built from the unpacked archive, run where there is no other package"
 
 # ---- the commands of the Containerfile
 
