@@ -1,4 +1,15 @@
+# smelt_find_library(VARIABLE NAMES name... [PATH_SUFFIXES folder...]): the archive lib<name>.a where packages are built.
+function(smelt_find_library variable)
+  if(SMELT_STATIC)
+    set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  endif()
+  find_library(${variable} ${ARGN} NO_CACHE REQUIRED)
+  set(${variable} ${${variable}} PARENT_SCOPE)
+endfunction()
+
 find_package(fmt REQUIRED)
+add_library(smelt_fmt INTERFACE)
+target_link_libraries(smelt_fmt INTERFACE $<IF:$<BOOL:${SMELT_STATIC}>,fmt::fmt-header-only,fmt::fmt>)
 find_package(nlohmann_json REQUIRED)
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   include(${CMAKE_CURRENT_LIST_DIR}/clang_openmp.cmake)
@@ -8,8 +19,8 @@ endif()
 find_package(CLI11 REQUIRED)
 
 # The OpenMP build of OpenBLAS: it shares one thread pool with the kernels.
-find_library(OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES openblas-openmp x86_64-linux-gnu/openblas-openmp
-                                                           aarch64-linux-gnu/openblas-openmp NO_CACHE REQUIRED)
+smelt_find_library(OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES openblas-openmp x86_64-linux-gnu/openblas-openmp
+                                                                 aarch64-linux-gnu/openblas-openmp)
 find_path(OPENBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-openmp x86_64-linux-gnu/openblas-openmp
                                                  x86_64-linux-gnu aarch64-linux-gnu/openblas-openmp REQUIRED)
 add_library(smelt_blas INTERFACE)
@@ -17,8 +28,8 @@ target_link_libraries(smelt_blas INTERFACE ${OPENBLAS_LIBRARY})
 target_include_directories(smelt_blas INTERFACE $<BUILD_INTERFACE:${OPENBLAS_INCLUDE}>)
 
 # Regular expressions and normal forms of Unicode, for tokenizers.
-find_library(PCRE2_LIBRARY NAMES pcre2-8 NO_CACHE REQUIRED)
-find_library(UTF8PROC_LIBRARY NAMES utf8proc NO_CACHE REQUIRED)
+smelt_find_library(PCRE2_LIBRARY NAMES pcre2-8)
+smelt_find_library(UTF8PROC_LIBRARY NAMES utf8proc)
 find_path(PCRE2_INCLUDE pcre2.h REQUIRED)
 find_path(UTF8PROC_INCLUDE utf8proc.h REQUIRED)
 add_library(smelt_text INTERFACE)
@@ -26,9 +37,9 @@ target_link_libraries(smelt_text INTERFACE ${PCRE2_LIBRARY} ${UTF8PROC_LIBRARY})
 target_include_directories(smelt_text INTERFACE $<BUILD_INTERFACE:${PCRE2_INCLUDE}> $<BUILD_INTERFACE:${UTF8PROC_INCLUDE}>)
 
 # Codecs of data files (frontend/data): gzip, zstd, and the snappy of Parquet.
-find_library(ZLIB_LIBRARY NAMES z NO_CACHE REQUIRED)
-find_library(ZSTD_LIBRARY NAMES zstd NO_CACHE REQUIRED)
-find_library(SNAPPY_LIBRARY NAMES snappy NO_CACHE REQUIRED)
+smelt_find_library(ZLIB_LIBRARY NAMES z)
+smelt_find_library(ZSTD_LIBRARY NAMES zstd)
+smelt_find_library(SNAPPY_LIBRARY NAMES snappy)
 find_path(ZLIB_INCLUDE zlib.h REQUIRED)
 find_path(ZSTD_INCLUDE zstd.h REQUIRED)
 find_path(SNAPPY_INCLUDE snappy-c.h REQUIRED)
@@ -47,12 +58,17 @@ endif()
 find_path(NVTX_INCLUDE nvtx3/nvToolsExt.h HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
 
 find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
+if(SMELT_STATIC)
+  add_link_options(-static-libstdc++ -static-libgcc)
+  set_target_properties(ZLIB::ZLIB PROPERTIES IMPORTED_LOCATION ${ZLIB_LIBRARY})  # LLVM's own needs
+  set_target_properties(zstd::libzstd_shared PROPERTIES IMPORTED_LOCATION ${ZSTD_LIBRARY})
+endif()
 add_library(smelt_llvm_support INTERFACE)
 target_include_directories(smelt_llvm_support SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_compile_definitions(smelt_llvm_support INTERFACE ${LLVM_DEFINITIONS_LIST})
 add_library(smelt_llvm_codegen INTERFACE)
 target_link_libraries(smelt_llvm_codegen INTERFACE smelt_llvm_support)
-if(SMELT_LLVM_STATIC OR NOT SMELT_CPU)
+if(SMELT_STATIC OR NOT SMELT_CPU)
   llvm_map_components_to_libnames(support_libraries support)
   target_link_libraries(smelt_llvm_support INTERFACE ${support_libraries})
   if(SMELT_CPU)

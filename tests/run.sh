@@ -5,13 +5,13 @@
 #        tests/run.sh --changed [COMMIT]     what was changed since a commit, in minutes (tests/changed.sh)
 #   --fast   leaves out the sanitizers, clang-tidy, the includes and the quickstart
 #   --long   checks the includes of all files, adds clang-tidy file by file, builds with all checks of the sanitizers and
-#            runs all tests with them, fuzzes each parser for a minute, edits plans 12,000 times, and compares
-#            2,000 random graphs with the evaluator
+#            runs all tests with them, fuzzes each parser for a minute, edits plans 12,000 times, compares
+#            2,000 random graphs with the evaluator, and installs the packages in a clean Debian
 # The sanitizers and clang-tidy examine what was changed since main (on main: in three hours) and a part of the
 # rest, by folders (tests/sanitized_folders.py); of a change of more than 400 files, a third. The part changes from day to day;
 # SMELT_TURN=N repeats that of another day (the first line prints N).
 #   --only   runs one stage: format, floors, tests, goldens, embed, docs, python, quickstart, asan, tsan, tidy, includes, fuzz,
-#            edits, graphs
+#            edits, graphs, installs
 # At the end stands a table of stages with their seconds. The last line counts: "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -363,6 +363,12 @@ edits() {
 graphs() {
   build/graph_differences --graphs "$1" --seed "$RANDOM"
 }
+# The packages are built, and installed where there is nothing else.
+installs() {
+  check "wheel" bash scripts/wheel.sh /usr/bin/python3
+  check "SDK" bash scripts/sdk.sh
+  check "packages in a clean system" bash tests/packages_test.sh
+}
 
 echo "turn $turn"
 export OMP_WAIT_POLICY=passive  # threads that wait leave the cores to other processes
@@ -420,6 +426,7 @@ if [ $long -eq 1 ]; then
   wanted_slow fuzz && stage fuzz check "fuzz, a minute each" fuzz 60
   wanted_slow edits && stage edits check "12,000 edited plans" edits 12000
   wanted_slow graphs && stage graphs check "2,000 random graphs" graphs 2000
+  wanted_slow installs && stage installs installs
 fi
 
 # Each failure with the first lines of its log that tell of one, because what is printed above may be long.

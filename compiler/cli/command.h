@@ -1,9 +1,11 @@
 // The commands of `smelt`, one per file. Each function adds one command to the command line, with its options
-// and the function that it runs. Commands report failures as smelt::Error; main.cpp prints these and chooses
-// the exit status.
+// and the function that it runs. Commands report failures as smelt::Error; command_line.cpp prints these and
+// chooses the exit status.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace smelt::cli {
 
@@ -25,6 +27,9 @@ void add_bench(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_launch(CLI::App& app);
 void add_options(CLI::App& app);
+
+/// Returns the words that start a process of this command line, as command_line() was told them.
+const std::vector<std::string>& own_program();
 
 /// Ends the program with an exit status and no message, for commands that have already printed what failed.
 [[noreturn]] inline void exit_with(int status) { throw CLI::RuntimeError(status); }

@@ -21,6 +21,12 @@ CompileOptions compile_options(const nanobind::dict& options);
 /// Returns all options by name: {"default": None or text, "values": ..., "help": ...}.
 nanobind::dict compile_option_rows();
 
+// ---- command_line.cpp
+// The command `smelt`.
+
+/// Adds the function command_line(words, program), which cli::command_line describes, to the module.
+void bind_command_line(nanobind::module_& module);
+
 // ---- batch.cpp
 // smelt.Batch: a continuous batch of a session.
 

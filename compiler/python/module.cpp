@@ -14,6 +14,7 @@ NB_MODULE(_native, module) {
   nanobind::set_leak_warnings(false);
   translate_errors();
   module.attr("version") = SMELT_VERSION;
+  bind_command_line(module);
   bind_sizes(module);
   bind_graphs(module);
   bind_tensor(module);

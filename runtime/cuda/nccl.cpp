@@ -1,38 +1,20 @@
 #include "runtime/cuda/nccl.h"
 
 #include <cstdlib>
-#include <filesystem>
-#include <vector>
 
 #include "runtime/base/error.h"
 #include "runtime/system/dynamic_library.h"
-#include "runtime/system/environment.h"
 
 namespace smelt::cuda {
 namespace {
 
 constexpr int kOldestVersion = 21800;  // 2.18.0
 
-/// Python's package of NCCL in the environment that is active.
-std::vector<std::string> packaged() {
-  const auto environment = read_text(EnvironmentVariable::VIRTUAL_ENV);
-  if (!environment) return {};
-  std::vector<std::string> found;
-  std::error_code ignored;
-  for (const auto& python :
-       std::filesystem::directory_iterator(std::filesystem::path(*environment) / "lib", ignored)) {
-    const auto file = python.path() / "site-packages/nvidia/nccl/lib/libnccl.so.2";
-    if (std::filesystem::exists(file, ignored)) found.push_back(file.string());
-  }
-  return found;
-}
+constexpr const char* kNcclNames[] = {"libnccl.so.2", "libnccl.so"};
 
 DynamicLibrary open_library() {
-  const std::vector<std::string> wheels = packaged();
-  std::vector<const char*> names = {"libnccl.so.2", "libnccl.so"};
-  for (const std::string& wheel : wheels) names.push_back(wheel.c_str());
   return {"NCCL, which GPUs of several ranks need (Debian package libnccl2, Python package nvidia-nccl-cu13)",
-          names};
+          kNcclNames};
 }
 
 std::string version_text(int version) {

@@ -60,8 +60,8 @@ struct Nccl {
 // Values of ncclDataType_t (kNcclBytes) and ncclRedOp_t.
 inline constexpr int kNcclBytes = 1, kNcclAdd = 0, kNcclMax = 2;
 
-/// Loads NCCL in the first call: from the system's libraries, or else from the Python package of NCCL in
-/// $VIRTUAL_ENV. Throws Error (unavailable) if neither has NCCL, or if its version is below 2.18.
+/// Loads NCCL in the first call, from where DynamicLibrary looks. Throws Error (unavailable) if there is
+/// none, or if its version is below 2.18.
 const Nccl& nccl();
 /// Throws Error with NCCL's message if `code` is an error.
 void check_nccl(Nccl::Code code, const std::string& what);

@@ -41,7 +41,8 @@ Nvrtc load_nvrtc() {
     n.info.library = library.path();
     n.info.available = true;
   } catch (const Error& error) {
-    n.info.problem = std::string(error.what()) + "; install the CUDA toolkit or set CUDA_HOME";
+    n.info.problem = std::string(error.what()) +
+                     "; install the CUDA toolkit, set CUDA_HOME, or pip install nvidia-cuda-nvrtc";
   }
   return n;
 }

@@ -52,9 +52,16 @@ Variables common_variables(const LaunchCommand& options) {
   return variables;
 }
 
+/// The words of the command, where `smelt` is this build's own.
+std::vector<std::string> command_words(const std::vector<std::string>& words) {
+  if (words.front() != "smelt") return words;
+  std::vector<std::string> all = own_program();
+  all.insert(all.end(), words.begin() + 1, words.end());
+  return all;
+}
+
 void run_launch(const LaunchCommand& options) {
-  RankCommand command{options.words, {}, options.grace};
-  if (command.words.front() == "smelt") command.words.front() = "/proc/self/exe";  // this build's own
+  RankCommand command{command_words(options.words), {}, options.grace};
   const Variables common = common_variables(options);
   for (int rank = 0; rank < options.ranks; ++rank) {
     Variables own = common;
