@@ -67,7 +67,7 @@ install_python() {
   install_wheels "the Python package" nanobind numpy pytest
   install_wheels "structured output" jsonschema
   install_wheels "Parquet and Arrow files" pyarrow
-  "$home/bin/python" -c "import PIL" 2>/dev/null || pip_install pillow || echo "note: without pillow images are not tested" >&2
+  "$home/bin/python" -c "import PIL" 2>/dev/null || pip_install 'pillow>=13' || echo "note: without pillow images are not tested" >&2
   "$home/bin/python" -c "import xdist" 2>/dev/null || pip_install pytest-xdist ||
     echo "note: without pytest-xdist Python's tests run one after the other" >&2
 }

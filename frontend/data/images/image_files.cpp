@@ -131,6 +131,13 @@ void read_image(const ImageFile& file, const ImageProcessor& processor, const Im
   }
 }
 
+void read_image_files(std::span<const ImageFile> files, const ImageProcessor& processor,
+                      const ImageShape& shape, std::span<float> out) {
+  const auto each = static_cast<size_t>(shape.channels * shape.height * shape.width);
+  in_parallel(files.size(),
+              [&](size_t i) { read_image(files[i], processor, shape, out.subspan(i * each, each)); });
+}
+
 std::string ImageFiles::fingerprint() const {
   Checksum sum;
   for (const ImageFile& file : files_) {

@@ -38,6 +38,10 @@ std::vector<std::string> check_images(std::span<ImageFile> files, const ImagePro
 void read_image(const ImageFile& file, const ImageProcessor& processor, const ImageShape& shape,
                 std::span<float> out);
 
+/// Does the same for several files, in parallel. `out`: [files, channels, height, width].
+void read_image_files(std::span<const ImageFile> files, const ImageProcessor& processor,
+                      const ImageShape& shape, std::span<float> out);
+
 class ImageFiles : public ImageList {
  public:
   ImageFiles(std::vector<ImageFile> files, ImageProcessor processor, ImageShape shape,

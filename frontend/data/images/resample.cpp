@@ -134,6 +134,13 @@ Image resized_vertically(const Image& image, int64_t height, const FilterRow& fi
   return made;
 }
 
+/// Pillow's order since version 13, which decides where intermediate values are rounded: vertical first if
+/// the image loses more than two rows for each column that it loses. Versions before it begin horizontally.
+bool is_vertical_first(const Image& image, int64_t width, int64_t height) {
+  const int64_t rows = image.height - height, columns = image.width - width;
+  return rows > 0 && rows > 2 * columns;
+}
+
 }  // namespace
 
 std::optional<ImageFilter> image_filter_of(int64_t number) {
@@ -144,8 +151,11 @@ std::optional<ImageFilter> image_filter_of(int64_t number) {
 
 Image resize(const Image& image, int64_t width, int64_t height, ImageFilter filter) {
   const FilterRow& row = kFilters[static_cast<size_t>(filter)];
-  Image made = width == image.width ? image : resized_horizontally(image, width, row);
-  return height == made.height ? made : resized_vertically(made, height, row);
+  if (width == image.width) return height == image.height ? image : resized_vertically(image, height, row);
+  if (height == image.height) return resized_horizontally(image, width, row);
+  if (is_vertical_first(image, width, height))
+    return resized_horizontally(resized_vertically(image, height, row), width, row);
+  return resized_vertically(resized_horizontally(image, width, row), height, row);
 }
 
 }  // namespace smelt

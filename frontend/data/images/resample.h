@@ -1,5 +1,5 @@
-// Resized images, with the very bytes of PIL: separable filters that widen when they shrink an image
-// (antialiasing), in 22 bits of fraction, horizontal before vertical.
+// Resized images, with the very bytes of Pillow 13: separable filters that widen when they shrink an image
+// (antialiasing), in 22 bits of fraction, one axis after the other.
 #pragma once
 
 #include <optional>
