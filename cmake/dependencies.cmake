@@ -48,6 +48,10 @@ target_link_libraries(smelt_codecs INTERFACE ${ZLIB_LIBRARY} ${ZSTD_LIBRARY} ${S
 target_include_directories(smelt_codecs INTERFACE $<BUILD_INTERFACE:${ZLIB_INCLUDE}> $<BUILD_INTERFACE:${ZSTD_INCLUDE}>
                                                   $<BUILD_INTERFACE:${SNAPPY_INCLUDE}>)
 
+# Images (frontend/data/images).
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
+
 # HTTP, for `smelt serve`: Boost.Asio and Boost.Beast, which are headers alone.
 if(SMELT_SERVER)
   find_package(Boost 1.74 REQUIRED)

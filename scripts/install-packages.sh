@@ -9,10 +9,11 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config llvm-19-dev liblld-19-dev libfmt-dev nlohmann-json3-dev libcli11-dev
        libboost-dev libopenblas-openmp-dev libpcre2-dev libutf8proc-dev libbenchmark-dev zlib1g-dev libzstd-dev
-       libsnappy-dev git)
+       libsnappy-dev libjpeg-dev libpng-dev git)
 tests=(libgtest-dev clang-19 clang-format-19 clang-tidy-19 clang-tools-19 libclang-rt-19-dev
        libclang-common-19-dev python3 chromium)
-run=(libllvm19 libfmt9 libopenblas0-openmp libpcre2-8-0 libutf8proc2 zlib1g libzstd1 libsnappy1v5 libgomp1)
+run=(libllvm19 libfmt9 libopenblas0-openmp libpcre2-8-0 libutf8proc2 zlib1g libzstd1 libsnappy1v5 libjpeg62-turbo libpng16-16
+     libgomp1)
 docs=(python3-sphinx python3-numpy python3-myst-parser furo doxygen python3-breathe)
 optional=(graphviz ccache python3-venv python3-dev libpolly-19-dev)  # the last two: for the Python package
 
@@ -66,6 +67,7 @@ install_python() {
   install_wheels "the Python package" nanobind numpy pytest
   install_wheels "structured output" jsonschema
   install_wheels "Parquet and Arrow files" pyarrow
+  "$home/bin/python" -c "import PIL" 2>/dev/null || pip_install 'pillow>=13' || echo "note: without pillow images are not tested" >&2
   "$home/bin/python" -c "import xdist" 2>/dev/null || pip_install pytest-xdist ||
     echo "note: without pytest-xdist Python's tests run one after the other" >&2
 }

@@ -45,6 +45,12 @@ void bind_graphs(nanobind::module_& module);
 /// Adds this method to the class.
 void bind_generate(nanobind::class_<BoundSession>& session);
 
+// ---- images.cpp
+// smelt.read_images.
+
+/// Adds the function read_images to the module.
+void bind_images(nanobind::module_& module);
+
 // ---- plan_report.cpp
 // Methods of plans that return the page of `smelt report` and the text of `smelt diff`.
 

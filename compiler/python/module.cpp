@@ -25,4 +25,5 @@ NB_MODULE(_native, module) {
   auto session = bind_session(module);
   bind_generate(session);
   bind_batch(module);
+  bind_images(module);
 }

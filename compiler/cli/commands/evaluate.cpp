@@ -38,7 +38,7 @@ bool classifies(const Model& model) {
 }
 
 CompileOptions compile_options(const EvaluateCommand& options, const Model& model,
-                               std::shared_ptr<const RowData>& rows, DefaultBounds& bounds) {
+                               std::shared_ptr<const ReadData>& read, DefaultBounds& bounds) {
   CompileOptions result = options.flags.options();
   result.mode = Mode::train;
   result.entries = {"evaluate"};
@@ -47,8 +47,8 @@ CompileOptions compile_options(const EvaluateCommand& options, const Model& mode
   bounds.add(result.build.bounds, "B", options.batch, "--batch");
   DataFlags data = options.data;
   if (options.split == "all") data.held_back = 0;  // rows are divided when they are read
-  rows = data.read_rows(model, result.build.bounds);
-  options.data.bound_lengths(model, rows.get(), result.build.bounds, bounds);
+  read = data.read(model, result.build.bounds);
+  options.data.bound_lengths(model, read.get(), result.build.bounds, bounds);
   options.data.read_segments(model, result.build);
   return result;
 }
@@ -59,8 +59,8 @@ Range whole(const Range& train) {
   return {train.data, 0, train.data->size()};
 }
 
-DataPart unpacked_part(const EvaluateCommand& options, const Model& model, const RowData* rows) {
-  const DataSplit split = options.data.open(model, "evaluate", rows);
+DataPart unpacked_part(const EvaluateCommand& options, const Model& model, const ReadData* read) {
+  const DataSplit split = options.data.open(model, "evaluate", read);
   if (options.split == "train") return split.train;
   if (options.split == "held-back") return split.held_back;
   return std::visit([](const auto& train) { return DataPart(whole(train)); }, split.train);
@@ -75,8 +75,8 @@ BatchOptions batch_options(const EvaluateCommand& options, const Model& model) {
   return result;
 }
 
-DataPart part_of(const EvaluateCommand& options, const Model& model, const RowData* rows, int64_t length) {
-  DataPart part = unpacked_part(options, model, rows);
+DataPart part_of(const EvaluateCommand& options, const Model& model, const ReadData* read, int64_t length) {
+  DataPart part = unpacked_part(options, model, read);
   if (!options.data.packs(model)) return part;
   const PlanEntry& entry = *model.plan->find_entry("evaluate");
   return pack(part, pack_options(entry, length, options.data.document_end_of(model)));
@@ -135,15 +135,15 @@ Metrics metrics_of(const EvaluateCommand& options, const Model& model, Session& 
 void run_evaluate(const EvaluateCommand& options, const Json& all, InferenceRanks* ranks) {
   const bool is_first = !ranks || ranks->is_first();
   Model model = open_model(options.model, options.weights);
-  std::shared_ptr<const RowData> rows;
-  CompileOptions compiled = compile_options(options, model, rows, model.bounds);
-  if (rows && is_first) fmt::print(stderr, "{}\n", rows->summary());
+  std::shared_ptr<const ReadData> read;
+  CompileOptions compiled = compile_options(options, model, read, model.bounds);
+  if (read && is_first) fmt::print(stderr, "{}\n", read->summary());
   if (ranks) ranks->add_to(compiled);
   CompileFlags flags = options.flags;
   flags.values.timing &= is_first, flags.says_memory &= is_first;
   compile_model(model, compiled, flags);
   const BatchOptions batching = batch_options(options, model);
-  const DataPart part = part_of(options, model, rows.get(), batching.length);
+  const DataPart part = part_of(options, model, read.get(), batching.length);
   SessionOptions session_options = options.weights.session_options();
   if (ranks) ranks->add_to(session_options, *model.plan), ranks->agree("the evaluation", model, all);
   auto session = open_session(model, options.weights, session_options);

@@ -95,7 +95,7 @@ class Run {
   /// Returns the exit status: that of a signal where one stopped the run early, at rank 0.
   int run() {
     compile_model();
-    const DataSplit data = options_.data.open(model_, fed_entry(*model_.plan, options_.trainer), rows_.get());
+    const DataSplit data = options_.data.open(model_, fed_entry(*model_.plan, options_.trainer), read_.get());
     make_session();
     if (options_.trainer.sample_every > 0) prepare_samples();
     if (options_.evaluation.translations > 0)
@@ -174,9 +174,9 @@ class Run {
     if (options_.length > 0) model_.bounds.add(bounds, "T", options_.length, "--length");
     if (ranks_ && std::ranges::count(options_.data.data, "-") > 0)
       fail("--data -: several ranks cannot read one standard input: name a file");
-    rows_ = options_.data.read_rows(model_, bounds);
-    if (rows_) note(rows_->summary());
-    options_.data.bound_lengths(model_, rows_.get(), bounds, model_.bounds);
+    read_ = options_.data.read(model_, bounds);
+    if (read_) note(read_->summary());
+    options_.data.bound_lengths(model_, read_.get(), bounds, model_.bounds);
   }
 
   void require_training() const {
@@ -269,9 +269,9 @@ class Run {
 
   /// Writes the names of the classes for commands that read the run.
   void save_class_names() const {
-    if (!rows_) return;
-    write_class_names(options_.run_directory, rows_->class_names());
-    if (!model_.adapter) write_class_names(fs::path(options_.run_directory) / "model", rows_->class_names());
+    if (!read_) return;
+    write_class_names(options_.run_directory, read_->class_names());
+    if (!model_.adapter) write_class_names(fs::path(options_.run_directory) / "model", read_->class_names());
   }
 
   /// A picture that cannot be made is no reason to end a run.
@@ -392,7 +392,7 @@ class Run {
   Json resolved_;
   CompileOptions compile_options_;
   Model model_;
-  std::shared_ptr<const RowData> rows_;  // null: the data are no rows of texts
+  std::shared_ptr<const ReadData> read_;  // null: the data are no rows of texts and no images
   std::unique_ptr<Session> session_;
   std::optional<PromptText> texts_;  // where there are samples
   Generator::Tokens sample_prompt_;

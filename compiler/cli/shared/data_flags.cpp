@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "compiler/cli/shared/encoded_files.h"
+#include "compiler/cli/shared/image_folders.h"
+#include "compiler/cli/shared/row_data.h"
 #include "runtime/base/error.h"
 #include "runtime/tokenizers/tokenizer.h"
 
@@ -67,8 +69,9 @@ void DataFlags::add_to(CLI::App& app) {
   app.add_option(
       "--data", data,
       "files of text or tokens; rows of texts (.jsonl, .csv, .tsv, .parquet, .arrow, each also with "
-      ".gz or .zst), directories or patterns of them, or - (standard input); or data sets of records "
-      "(.safetensors). Several are read one after another, or with shares, such as a.jsonl=0.7 "
+      ".gz or .zst), directories or patterns of them, or - (standard input); data sets of records "
+      "(.safetensors); or directories of images (CLASS/*.jpg, CLASS/*.png). Several are read one after "
+      "another, or with shares, such as a.jsonl=0.7 "
       "b.parquet=0.3 (docs/guides/data.md)");
   app.add_option("--validation-data,--validation", validation, "held-back files; default: the end of --data");
   app.add_option(
@@ -80,7 +83,9 @@ void DataFlags::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--text-field", fields.text,
                  "column of the text in rows, with --label-field also two columns (a pair); default: text");
-  app.add_option("--label-field", fields.label, "column of the class (a number or a text) or of the number");
+  app.add_option("--label-field", fields.label,
+                 "column of the class (a number or a text) or of the number; of images, a column of their "
+                 "metadata.jsonl or metadata.csv");
   app.add_option("--prompt-field", fields.prompt,
                  "column of the text before the completion; of an encoder-decoder the source");
   app.add_option("--completion-field", fields.completion,
@@ -88,7 +93,8 @@ void DataFlags::add_to(CLI::App& app) {
   app.add_option(
       "--messages-field", fields.messages,
       "column of chats, lists of messages with role and content: the assistant's answers are learnt");
-  app.add_option("--on-bad-row", on_bad_row, "what a row that is not valid does: stop, or skip (counted)")
+  app.add_option("--on-bad-row", on_bad_row,
+                 "what a row or an image that is not valid does: stop, or skip (counted)")
       ->check(CLI::IsMember({"stop", "skip"}))
       ->capture_default_str();
   app.add_option("--held-back", held_back, "share of --data that is held back for validation")
@@ -144,10 +150,31 @@ int64_t longest_row(const TransformerSpec* spec, const std::vector<Symbols::Boun
 
 }  // namespace
 
-std::shared_ptr<const RowData> DataFlags::read_rows(const Model& model,
-                                                    const std::vector<Symbols::Bound>& bounds) const {
+bool DataFlags::holds_images(const Model& model) const {
+  if (format != "automatic" || !image_shape(model)) return false;
+  const auto images = [](const Files& files) { return std::ranges::count_if(files, names_images); };
+  const auto all = images(data) + images(validation);
+  if (all != 0 && all != std::ssize(data) + std::ssize(validation))
+    fail("--data and --validation mix images with other files: give one kind");
+  return all > 0;
+}
+
+std::shared_ptr<const ReadData> DataFlags::read_images(const Model& model) const {
+  if (!fields.text.empty() || !fields.prompt.empty() || !fields.completion.empty() ||
+      !fields.messages.empty())
+    fail(
+        "--text-field, --prompt-field, --completion-field and --messages-field are columns of rows of texts: "
+        "leave them out for images");
+  return std::make_shared<const ImageFolders>(
+      model, ImageFoldersOptions{data, validation, fields.label,
+                                 on_bad_row == "skip" ? BadRows::skip : BadRows::stop, held_back});
+}
+
+std::shared_ptr<const ReadData> DataFlags::read(const Model& model,
+                                                const std::vector<Symbols::Bound>& bounds) const {
+  if (holds_images(model)) return read_images(model);
   if (!data.empty() && !holds_rows() && on_bad_row == "skip")
-    fail("--on-bad-row is for rows of texts, such as .jsonl; the files of --data are others");
+    fail("--on-bad-row is for rows of texts, such as .jsonl, and images; the files of --data are others");
   if (data.empty() || !holds_rows()) return nullptr;
   holds_records();
   return std::make_shared<const RowData>(
@@ -157,15 +184,16 @@ std::shared_ptr<const RowData> DataFlags::read_rows(const Model& model,
       longest_row(model.spec(), bounds));
 }
 
-void DataFlags::bound_lengths(const Model& model, const RowData* rows, std::vector<Symbols::Bound>& bounds,
+void DataFlags::bound_lengths(const Model& model, const ReadData* read, std::vector<Symbols::Bound>& bounds,
                               DefaultBounds& defaults) const {
+  const auto* rows = dynamic_cast<const RowData*>(read);
   const TransformerSpec* spec = model.spec();
   if (rows && !packs(model) && rows->kind() != ExampleKind::documents) {
     const bool pairs = rows->kind() == ExampleKind::pairs;
     defaults.add(bounds, "T", pairs ? rows->longest_labels() : rows->longest(), "the length of --data");
     if (pairs) defaults.add(bounds, "S", rows->longest(), "the length of --data");
   }
-  if (!spec || rows || packs(model) || !holds_records()) return;
+  if (!spec || read || packs(model) || !holds_records()) return;
   Files all = data;
   all.insert(all.end(), validation.begin(), validation.end());
   const bool both = spec->encoder.layers > 0 && spec->decoder.layers > 0;
@@ -192,11 +220,11 @@ std::vector<int32_t> DataFlags::document_end_of(const Model& model) const {
   return {ends->front().get<int32_t>()};
 }
 
-DataSplit DataFlags::open(const Model& model, std::string_view entry, const RowData* rows) const {
-  if (rows) {
+DataSplit DataFlags::open(const Model& model, std::string_view entry, const ReadData* read) const {
+  if (read) {
     const PlanEntry* found = model.plan->find_entry(entry);
     if (!found) fail("the plan has no entry '{}': compile the model with --mode=train", entry);
-    return rows->split(*found, model.plan->symbols, model.vocabulary());
+    return read->split(*found, model.plan->symbols, model.vocabulary());
   }
   if (data.empty()) fail("there is no data: name text, token or .safetensors files with --data");
   if (holds_records()) {

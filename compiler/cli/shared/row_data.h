@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "compiler/cli/shared/encoded_rows.h"
+#include "compiler/cli/shared/read_data.h"
 #include "compiler/cli/shared/row_encoder.h"
 #include "frontend/data/source_paths.h"
-#include "runtime/engine/data/batches.h"
 
 namespace smelt::cli {
 
@@ -21,7 +21,7 @@ struct RowDataOptions {
   double held_back = 0.05;  // share of each source that is held back, if there is no validation
 };
 
-class RowData {
+class RowData : public ReadData {
  public:
   /// Encodes all sources. `longest`: length at which examples are cut, in tokens.
   RowData(const Model& model, RowDataOptions options, int64_t longest);
@@ -30,12 +30,9 @@ class RowData {
   /// Returns the length of the longest example, and of its labels, in tokens.
   int64_t longest() const;
   int64_t longest_labels() const;
-  /// Returns the names of the classes by number; empty if the classes are numbers.
-  const std::vector<std::string>& class_names() const { return class_names_; }
-  /// Returns the data for the inputs of the entry. `vocabulary`: number of token ids of the model.
-  DataSplit split(const PlanEntry& entry, const Symbols& symbols, int64_t vocabulary) const;
-  /// Returns lines about the rows that were read, skipped and cut.
-  std::string summary() const;
+  const std::vector<std::string>& class_names() const override { return class_names_; }
+  DataSplit split(const PlanEntry& entry, const Symbols& symbols, int64_t vocabulary) const override;
+  std::string summary() const override;
 
  private:
   using Sets = std::vector<std::shared_ptr<const ExampleSet>>;

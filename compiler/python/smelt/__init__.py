@@ -13,6 +13,7 @@ with suitable_settings():  # before all else that imports it
 from .arrays import as_ids
 from .batch import Batch, BatchProgress, Beam, Token
 from .errors import Error
+from .images import read_images
 from .optimizers import (
     LAMB,
     SGD,
@@ -59,6 +60,7 @@ __all__ = [
     "doctor",
     "get_config",
     "load",
+    "read_images",
     "replace_layers",
 ]
 

@@ -87,7 +87,7 @@ StreamPlace within(StreamPlace place, int64_t records) {
   return place;
 }
 
-/// Data: RecordData, ExampleData or PackedData.
+/// Data: RecordData, ExampleData, ImageData or PackedData.
 template <typename Data>
 class ItemStream : public BatchStream {
  public:
@@ -204,6 +204,8 @@ std::unique_ptr<BatchStream> make_stream(const DataPart& part, const BatchOption
     return std::make_unique<ItemStream<PackedData>>(*rows, options);
   if (const auto* examples = std::get_if<ExampleRange>(&part))
     return std::make_unique<ItemStream<ExampleData>>(*examples, options);
+  if (const auto* images = std::get_if<ImageRange>(&part))
+    return std::make_unique<ItemStream<ImageData>>(*images, options);
   return std::make_unique<ItemStream<RecordData>>(std::get<RecordRange>(part), options);
 }
 
@@ -214,6 +216,8 @@ std::unique_ptr<BatchList> make_list(const DataPart& part, const BatchOptions& o
     return std::make_unique<ItemList<PackedData>>(*rows, options, max_batches);
   if (const auto* examples = std::get_if<ExampleRange>(&part))
     return std::make_unique<ItemList<ExampleData>>(*examples, options, max_batches);
+  if (const auto* images = std::get_if<ImageRange>(&part))
+    return std::make_unique<ItemList<ImageData>>(*images, options, max_batches);
   return std::make_unique<ItemList<RecordData>>(std::get<RecordRange>(part), options, max_batches);
 }
 

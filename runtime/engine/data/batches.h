@@ -1,6 +1,6 @@
-// Batches of windows (consecutive tokens of token files), of records, of examples, or of packed rows.
-// Training reads an endless stream: each batch is a pure function of (seed, step, micro-step), so that a
-// resumed run need not read earlier batches. Evaluation reads a fixed list.
+// Batches of windows (consecutive tokens of token files), of records, of examples, of images, or of packed
+// rows. Training reads an endless stream: each batch is a pure function of (seed, step, micro-step), so that
+// a resumed run need not read earlier batches. Evaluation reads a fixed list.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/engine/data/examples.h"
+#include "runtime/engine/data/image_data.h"
 #include "runtime/engine/data/packed_data.h"
 #include "runtime/engine/data/records.h"
 #include "runtime/engine/data/token_data.h"
@@ -36,8 +37,8 @@ class BatchList {
   virtual void fill(int64_t index, Batch& batch) = 0;
 };
 
-/// A range of data of one kind: tokens, records, packed rows, or examples.
-using DataPart = std::variant<TokenRange, RecordRange, PackedRange, ExampleRange>;
+/// A range of data of one kind: tokens, records, packed rows, examples, or images.
+using DataPart = std::variant<TokenRange, RecordRange, PackedRange, ExampleRange, ImageRange>;
 
 /// Training data, and held-back data for validation.
 struct DataSplit {

@@ -1,0 +1,163 @@
+#include "frontend/data/images/image_folder.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "frontend/data/rows.h"
+#include "frontend/data/source_paths.h"
+
+namespace smelt {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Endings of images; those that are neither JPEG nor PNG are listed, so that they are refused by name.
+constexpr std::array<std::string_view, 11> kEndings = {".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp",
+                                                       ".tif", ".tiff", ".ppm", ".avif", ".heic"};
+constexpr std::array<std::string_view, 3> kTables = {"metadata.jsonl", "metadata.csv", "metadata.parquet"};
+constexpr std::array<std::string_view, 6> kSplits = {"train", "test", "validation", "valid", "val", "dev"};
+
+bool has_image_ending(const fs::path& path) {
+  std::string ending = path.extension().string();
+  std::ranges::transform(ending, ending.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  return std::ranges::find(kEndings, ending) != kEndings.end();
+}
+
+bool begins_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
+
+bool is_image(const fs::directory_entry& entry) {
+  return entry.is_regular_file() && !begins_hidden(entry.path()) && has_image_ending(entry.path());
+}
+
+bool has_images(const fs::path& directory) {
+  return std::ranges::any_of(fs::directory_iterator(directory), is_image);
+}
+
+/// A directory of a class has images; that of a part of the data has directories of classes.
+void refuse_parts(const fs::path& directory) {
+  std::vector<std::string> parts;
+  for (const std::string_view part : kSplits)
+    if (const fs::path path = directory / part; fs::is_directory(path) && !has_images(path))
+      parts.push_back(path.string());
+  if (!parts.empty())
+    fail("'{}' holds several data sets: name one of '{}'", directory.string(), fmt::join(parts, "', '"));
+}
+
+LabelledImage with_class_of_directory(const fs::path& file, const fs::path& root) {
+  LabelledImage image{.file = file};
+  const fs::path parent = file.parent_path();
+  if (parent.filename().empty() || (!root.empty() && fs::equivalent(parent, root)))
+    image.fault = fmt::format(
+        "'{}': it is in no directory of a class: expected CLASS/{}, or a metadata.jsonl or metadata.csv with "
+        "its label",
+        file.string(), file.filename().string());
+  else
+    image.class_name = parent.filename().string();
+  return image;
+}
+
+std::vector<LabelledImage> images_by_class(const fs::path& directory) {
+  std::vector<LabelledImage> images;
+  for (auto entry = fs::recursive_directory_iterator(directory); entry != fs::recursive_directory_iterator();
+       ++entry) {
+    if (begins_hidden(entry->path()) && entry->is_directory()) entry.disable_recursion_pending();
+    if (is_image(*entry)) images.push_back(with_class_of_directory(entry->path(), directory));
+  }
+  return images;
+}
+
+std::optional<int64_t> whole_number(const Cell& cell) {
+  if (cell.is_number_integer()) return cell.get<int64_t>();
+  if (!cell.is_string()) return std::nullopt;
+  const auto& text = cell.get_ref<const std::string&>();
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// Reads a row of a table: the name of a file, and a label.
+LabelledImage labelled_by(const std::vector<Cell>& cells, const RowReader& reader,
+                          const fs::path& directory) {
+  LabelledImage image;
+  const auto refuse = [&](const char* expected) {
+    image.fault = fmt::format("'{}', row {}: expected {}", reader.file(), reader.row(), expected);
+    return image;
+  };
+  if (!cells[0].is_string() || cells[0].get_ref<const std::string&>().empty())
+    return refuse("the name of a file in 'file_name'");
+  image.file = directory / cells[0].get<std::string>();
+  const auto number = whole_number(cells[1]);
+  if (number)
+    image.number = *number;
+  else if (cells[1].is_string() && !cells[1].get_ref<const std::string&>().empty())
+    image.class_name = cells[1].get<std::string>();
+  else
+    return refuse("a label, which is a text or a whole number");
+  return image;
+}
+
+std::vector<LabelledImage> images_by_table(const fs::path& table, const std::string& label_column) {
+  const auto reader = open_rows(table, *row_format_of(table),
+                                {{"file_name"}, {label_column.empty() ? "label" : label_column}});
+  std::vector<LabelledImage> images;
+  std::vector<Cell> cells;
+  for (bool more = true; more;) {
+    try {
+      more = reader->next(cells);
+      if (more) images.push_back(labelled_by(cells, *reader, table.parent_path()));
+    } catch (const RowError& error) {
+      images.push_back({.file = {}, .fault = error.what()});
+      more = !error.ends_file();
+    }
+  }
+  return images;
+}
+
+std::optional<fs::path> table_in(const fs::path& directory) {
+  std::vector<std::string> found;
+  for (const std::string_view name : kTables)
+    if (fs::is_regular_file(directory / name)) found.push_back((directory / name).string());
+  if (found.size() > 1) fail("there are '{}': expected one of them", fmt::join(found, "' and '"));
+  return found.empty() ? std::nullopt : std::optional<fs::path>(found[0]);
+}
+
+std::vector<LabelledImage> images_in(const fs::path& directory, const std::string& label_column) {
+  if (const auto table = table_in(directory)) return images_by_table(*table, label_column);
+  if (!label_column.empty())
+    fail("--label-field {}: '{}' has no metadata.jsonl, metadata.csv or metadata.parquet with that column",
+         label_column, directory.string());
+  refuse_parts(directory);
+  return images_by_class(directory);
+}
+
+}  // namespace
+
+std::vector<LabelledImage> list_images(const std::string& argument, const std::string& label_column) {
+  std::vector<LabelledImage> images;
+  std::error_code ignored;
+  if (fs::is_directory(argument, ignored)) {
+    images = images_in(argument, label_column);
+  } else {
+    const DataSource source = read_source(argument);
+    if (source.weight) fail("'{}={}': sources of images have no shares", source.text, *source.weight);
+    for (const fs::path& file : source.files) images.push_back(with_class_of_directory(file, {}));
+  }
+  if (images.empty())
+    fail_with(Status::invalid_file, "'{}' has no images: expected CLASS/*.jpg or CLASS/*.png", argument);
+  std::ranges::stable_sort(images, {}, &LabelledImage::file);
+  return images;
+}
+
+bool names_images(const std::string& argument) {
+  std::error_code ignored;
+  return fs::is_directory(argument, ignored) || has_image_ending(argument) ||
+         (argument.find_first_of("*?[") != argument.npos && fs::path(argument).extension() != ".safetensors");
+}
+
+}  // namespace smelt

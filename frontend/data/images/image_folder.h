@@ -1,0 +1,31 @@
+// Images with labels as people keep them: a directory for each class, or a table of files and labels beside
+// them (the ImageFolder of Hugging Face's datasets).
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace smelt {
+
+/// A file of an image and its class, which has a name or a number.
+struct LabelledImage {
+  std::filesystem::path file;
+  std::optional<std::string> class_name = {};  // nothing: `number` is the class
+  int64_t number = 0;
+  std::string fault = {};  // message about an image that cannot be used; empty: it has a label
+};
+
+/// Returns the images that a directory, a pattern ("*", "?", "[") or a file names, sorted by their paths. If
+/// a directory has a metadata.jsonl, metadata.csv or metadata.parquet, that table names the files
+/// ("file_name") and their labels (`label_column`; empty: "label"). Otherwise the class of an image is the
+/// name of the directory that it is in. Throws Error if there is no image, and if a directory holds several
+/// data sets, such as train and test.
+std::vector<LabelledImage> list_images(const std::string& argument, const std::string& label_column);
+
+/// Returns whether the argument may name images: a directory, a pattern, or a file with the ending of an
+/// image.
+bool names_images(const std::string& argument);
+
+}  // namespace smelt
