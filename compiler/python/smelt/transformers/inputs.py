@@ -141,6 +141,10 @@ def ones(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     return torch.ones(shape, dtype=torch.int64)
 
 
+def zeros(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    return torch.zeros(shape, dtype=torch.int64)
+
+
 def positions(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     return torch.arange(shape[-1]).expand(shape).clone()
 
@@ -289,7 +293,7 @@ class Maker:
             "decoder_input_values": lambda: [Form(("B", "S", number(self.config, ("num_mel_bins",), 80)), normal)],
             "question_positions": lambda: [Form(("B", 2), ids(SHORTEST))],
             "task_inputs": lambda: [Form(("B", number(self.config, ("task_seq_len",), 77)), ids(self._vocabulary()))],
-            "hidden_states": lambda: [Form(dims, normal) for n in (self._width(),) for dims in (("B", "T", n), ("B", n, "T"))],
+            "hidden_states": lambda: [Form(("B", "T", self._width()), normal), Form(("B", self._width(), "T"), normal)],
             "inputs_embeds": lambda: [Form(("B", "T", self._width()), normal)],
             "encoder_hidden_states": lambda: [Form(("B", 5, self._width()), normal)],
             "query_embeds": lambda: [Form(("B", 8, self._width()), normal)],
@@ -390,7 +394,8 @@ class Maker:
         channels = number(self.config, ("audio_channels", "input_channels"), 1)
         forms = [Form(("B", long), normal), Form(("B", short), normal), Form(("B", channels, long), normal)]
         forms += [Form(("B", channels, short), normal), Form(("B", "T", bins), normal), Form(("B", bins, "T"), normal)]
-        forms += [Form(("B", *rest, ("T", hop, 0)), normal) for hop in self._hop() for rest in ((), (channels,))]
+        steps_of_hops = [Form(("B", *rest, ("T", hop, 0)), normal) for hop in self._hop() for rest in ((), (channels,))]
+        forms = [*steps_of_hops, *forms]
         spectrogram = Form(("B", steps, bins), normal)
         return [spectrogram, *forms] if hasattr(self.config, "frequency_stride") else [*forms, spectrogram]
 
