@@ -13,8 +13,8 @@ from smelt.transformers.classes import Folder, folder, folders, in_rounds
 from smelt.transformers.examine import SAMPLE, Wrong, check, difference, examine
 from smelt.transformers.inputs import parts
 from smelt.transformers.isolate import isolated
-from smelt.transformers.rules import SpecialIds, indices, stages
-from smelt.transformers.shrink import small_config
+from smelt.transformers.rules import SpecialIds, indices, smaller_list, stages
+from smelt.transformers.shrink import PROFILES, small_config
 from smelt.transformers.weights import randomize
 
 # ---- small configurations
@@ -69,6 +69,14 @@ def test_indices_of_layers():
     assert stages(["stage2", "stage4"]) == ["stage2", "stage4"]
 
 
+def test_widths_of_stages():
+    narrow = PROFILES["narrow"]
+    assert smaller_list("decoder_in_channels", [256, 256, 256], narrow) == [64, 64, 64]
+    assert smaller_list("encoder_in_channels", [512, 1024, 2048], narrow) == [16, 32, 64]
+    given = {"out_features": ["stage2", "stage5"], "out_indices": [2, 5]}
+    assert small_config(transformers.PPLCNetV3Config, given=given).out_indices == [2, 5]
+
+
 def test_no_weight_is_zero():
     model = randomize(transformers.BertModel(small_config(transformers.BertConfig)))
     assert all(bool((parameter != 0).all()) for parameter in model.parameters())
@@ -81,6 +89,7 @@ def test_folders_and_rounds():
     assert len(folders()) > 500 and folders()[0] == "bert"
     found = folder("gpt2")
     assert {each.__name__ for each in found.classes} >= {"GPT2Model", "GPT2LMHeadModel"} and not found.fault
+    assert "Qwen2_5OmniForConditionalGeneration" not in {each.__name__ for each in folder("qwen2_5_omni").classes}
     pairs = in_rounds([Folder("a", [int, str]), Folder("b", [bool])])
     assert pairs == [("a", int), ("b", bool), ("a", str)]
 

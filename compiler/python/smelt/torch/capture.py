@@ -33,7 +33,7 @@ from .gradients import (
 from .importer import CHECKS, NUMBERS
 from .process import named_parts, one_at_a_time, replaced, same_state, unchanged
 from .raising_checks import RaisingChecks
-from .registry import COMPLEX_ROWS, ROWS
+from .registry import COMPLEX_ROWS, ROWS, bound_arguments
 from .selections import SelectedTargets
 from .splits import Splits
 from .value_checks import ValueChecks
@@ -513,15 +513,23 @@ def _stays_whole(node: torch.fx.Node) -> bool:
         return node.op in ("placeholder", "output")
     if node.target is operator.getitem or isinstance(node.meta.get("val"), NUMBERS) or str(node.target) in CHECKS:
         return True
-    if not isinstance(node.target, torch._ops.OpOverload) or str(node.target) not in ROWS:
+    has_row = str(node.target) in ROWS or str(node.target) in COMPLEX_ROWS
+    if not isinstance(node.target, torch._ops.OpOverload) or not has_row:
         return False
-    return not node.target._schema.is_mutable and not _hides_a_change(node.target)
+    return not node.target._schema.is_mutable and not _hides_a_change(node)
 
 
-def _hides_a_change(operation: torch._ops.OpOverload) -> bool:
-    """Whether the schema does not say all that the operation does, as that of a batch norm, which updates its means."""
+def _hides_a_change(node: torch.fx.Node) -> bool:
+    """Whether the schema does not say all that the operation does, as that of a batch norm, which updates its means in
+    training."""
     known = getattr(torch._decomp, "_should_decompose_because_unsafe_op", None)
-    return known is None or known(operation)
+    return (known is None or known(node.target)) and not _is_in_evaluation(node)
+
+
+def _is_in_evaluation(node: torch.fx.Node) -> bool:
+    """Whether the operation does something else in training, and this is none."""
+    given = bound_arguments(node.target, node.args, node.kwargs)
+    return any(given.get(name) is False for name in ("train", "training"))
 
 
 def _operations_listed_once() -> Any:

@@ -19,7 +19,7 @@ MOST_NAMED = 4
 _MOVES = frozenset(
     "_to_copy alias as_strided broadcast_to cat clone constant_pad_nd contiguous copy detach diagonal empty expand fill "
     "flip full full_like gather index index_select lift_fresh_copy ones_like permute repeat reshape roll scalar_tensor "
-    "select slice split split_with_sizes squeeze stack t transpose unbind unfold unsqueeze view where zeros_like".split()
+    "select slice split split_with_sizes squeeze stack t to transpose type_as unbind unfold unsqueeze view where zeros_like".split()
 )
 """Operations that only move numbers, or convert them."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Iterable, Optional
 
+import torch
 import transformers
 
 VERSION = transformers.__version__
@@ -57,9 +58,10 @@ def _public(module: object) -> list[type]:
 
 
 def is_made(candidate: type, module: str) -> bool:
-    """Whether it is a model that is defined in the module and can be constructed from a configuration."""
+    """Whether it is a model that is defined in the module, has a forward, and can be constructed from a configuration."""
     is_model = issubclass(candidate, transformers.PreTrainedModel) and candidate.__module__ == module
-    return is_model and not candidate.__name__.endswith("PreTrainedModel") and candidate.config_class is not None
+    is_whole = is_model and candidate.forward is not torch.nn.Module.forward and candidate.config_class is not None
+    return is_whole and not candidate.__name__.endswith("PreTrainedModel")
 
 
 def is_examined(candidate: type) -> bool:

@@ -4,6 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+LARGE_KERNELS = {
+    f"{kind}_{ratio}ratio": [[3, 1], [1, 1], [1, 0]] if "vertical" in kind else [[1, 3], [1, 1], [0, 1]]
+    for kind in ("vertical_long_to_small_conv", "horizontal_small_to_long_conv")
+    for ratio in ("long", "mid", "short")
+}
+KERNELS = {
+    "reduce_channel": [1, 1, 0],
+    "return_channel": [1, 1, 0],
+    **LARGE_KERNELS,
+    **{f"symmetric_conv_long_{ratio}ratio": [3, 1, 1] for ratio in ("long", "mid", "short")},
+}
+DETECTOR_OF_TEXT = {
+    "intraclass_block_config": KERNELS,
+    "kernel_list": [3, 2, 2],
+    "scale_factor_list": [1, 2, 4, 8],
+    "backbone_config": {"model_type": "hgnet_v2", "out_features": ["stage1", "stage2", "stage3", "stage4"]},
+}
+SMALL_PERCEPTION_ENCODER = {
+    "model_type": "timm_wrapper",
+    "architecture": "vit_pe_core_tiny_patch16_384",
+    "model_args": {"embed_dim": 64, "depth": 2, "num_heads": 4, "img_size": 64},
+}
 SERIES = {"prediction_length": 4, "context_length": 16, "num_time_features": 2}
 
 FIELDS: dict[str, dict[str, Any]] = {
@@ -78,4 +100,77 @@ FIELDS: dict[str, dict[str, Any]] = {
     "MuseSparkAudioConfig": {"num_hidden_layers": 4},
     # Widths by names of its own.
     "PerceiverConfig": {"num_latents": 8, "d_latents": 64, "num_self_attends_per_block": 2},
+    # Widths of stages that depend on each other, under names of their own.
+    "HGNetV2Config": {
+        "embedding_size": 16,
+        "hidden_sizes": [16, 16, 32, 64],
+        "stem_channels": [3, 16, 16],
+        "stage_in_channels": [16, 16, 16, 32],
+        "stage_mid_channels": [16, 16, 16, 16],
+        "stage_out_channels": [16, 16, 32, 64],
+        "stage_num_blocks": [1, 1, 1, 1],
+        "stage_numb_of_layers": [2, 2, 2, 2],
+    },
+    "Sam2HieraDetConfig": {
+        "hidden_size": 16,
+        "image_size": [64, 64],
+        "blocks_per_stage": [1, 1, 2, 1],
+        "embed_dim_per_stage": [16, 32, 64, 128],
+        "global_attention_blocks": [3],
+    },
+    "Sam2VisionConfig": {
+        "backbone_channel_list": [128, 64, 32, 16],
+        "backbone_feature_sizes": [[16, 16], [8, 8], [4, 4]],
+    },
+    "SegGptConfig": {"num_hidden_layers": 5, "merge_index": 0, "intermediate_hidden_state_indices": [1, 2, 3, 4]},
+    "TvpConfig": {"max_img_size": 64, "visual_prompt_size": 8},
+    "VitMatteConfig": {"convstream_hidden_sizes": [16, 32, 64], "fusion_hidden_sizes": [64, 32, 16, 16]},
+    "PocketTTSAudioTokenizerConfig": {"latent_dim": 64},
+    # The default backbone is of a kind that the model's own code does not take.
+    "PPOCRV6SmallRecConfig": {"backbone_config": {"model_type": "pp_lcnet_v4"}},
+    "PPOCRV6TinyRecConfig": {"backbone_config": {"model_type": "pp_lcnet_v4"}},
+    "RfDetrConfig": {
+        "backbone_config": {
+            "model_type": "rf_detr_dinov2",
+            "hidden_size": 64,
+            "num_hidden_layers": 4,
+            "num_attention_heads": 4,
+            "image_size": 64,
+            "patch_size": 8,
+            "num_windows": 2,
+            "out_indices": [2, 4],
+        },
+    },
+    # Shared parts, of which the second one names the first.
+    "ZambaConfig": {
+        "num_hidden_layers": 5,
+        "layers_block_type": ["linear_attention", "linear_attention", "hybrid", "linear_attention", "hybrid"],
+    },
+    # What a checkpoint sets: an indexer, heads, and a network of timm with few layers.
+    "Qwen4ExpTextConfig": {
+        "indexer_n_heads": 4,
+        "indexer_kv_heads": 1,
+        "indexer_head_dim": 16,
+        "indexer_budget": 16,
+        "indexer_compress_ratio": 4,
+    },
+    "Sapiens2HeadConfig": {"upsample_out_channels": [32, 32], "conv_out_channels": [32, 32]},
+    "ShieldGemma2Config": {"yes_token_index": 10, "no_token_index": 11, "mm_tokens_per_image": 4},
+    # A chunk is a multiple of the samples of a step.
+    "VibeVoiceAsrConfig": {"acoustic_tokenizer_chunk_size": 6400},
+    "PPOCRV6SmallDetConfig": {"layer_list_out_channels": [48, 96, 192, 384]},
+    "PPOCRV5ServerDetConfig": DETECTOR_OF_TEXT,
+    "PPOCRV6MediumDetConfig": DETECTOR_OF_TEXT,
+    "VibeVoiceAcousticTokenizerConfig": {"num_filters": 4},
+    "VibeVoiceAcousticTokenizerEncoderConfig": {"num_filters": 4},
+    "VibeVoiceAcousticTokenizerDecoderConfig": {"num_filters": 4},
+    "UVDocBackboneConfig": {"out_features": [f"stage{i}" for i in range(1, 7)]},
+    # As wide as two encoders together.
+    "NeuCodecConfig": {"quantization_dim": 128},
+    "Xcodec2Config": {"quantization_dim": 128},
+    "Sam3VisionConfig": {"backbone_feature_sizes": [[16, 16], [8, 8], [4, 4]]},
+    "PeVideoEncoderConfig": {
+        "vision_config": {**SMALL_PERCEPTION_ENCODER, "do_pooling": True, "num_classes": 64, "global_pool": "map"},
+    },
+    "PerceptionLMConfig": {"vision_config": SMALL_PERCEPTION_ENCODER},
 }

@@ -22,11 +22,15 @@ OTHERS = (
     "input_features",
     "input_values",
     "visual_feats",
+    "decoder_input_values",
+    "question_positions",
 )
 MASKS = {"input_ids": "attention_mask", "pixel_values": "image_attention_mask"}
 """Masks that some models ask for with an input."""
 IMAGE_TOKENS = ("image_token_id", "image_token_index")
-MOST_FORMS = 24
+SHORTEST = 5
+"""Tokens that every text has."""
+MOST_FORMS = 72
 """How many combinations of forms of inputs are tried."""
 
 
@@ -135,6 +139,10 @@ def boolean_padding(shape: tuple[int, ...], generator: torch.Generator) -> torch
 
 def ones(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     return torch.ones(shape, dtype=torch.int64)
+
+
+def zeros(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    return torch.zeros(shape, dtype=torch.int64)
 
 
 def positions(shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
@@ -276,11 +284,16 @@ class Maker:
             "image_attention_mask": lambda: [Form(("B", "T", 1), ones)],
             "pixel_values": self._images,
             "pixel_values_videos": self._videos,
+            "prompt_pixel_values": lambda: self._images()[:1],
+            "prompt_masks": lambda: self._images()[:1],
             "input_values": self._signals,
             "input_features": self._spectrograms,
             "bbox": lambda: [Form(("B", "T", 4), boxes(number(self.config, ("max_2d_position_embeddings",), 128)))],
             "past_values": self._series,
-            "hidden_states": lambda: [Form(("B", "T", self._width()), normal)],
+            "decoder_input_values": lambda: [Form(("B", "S", number(self.config, ("num_mel_bins",), 80)), normal)],
+            "question_positions": lambda: [Form(("B", 2), ids(SHORTEST))],
+            "task_inputs": lambda: [Form(("B", number(self.config, ("task_seq_len",), 77)), ids(self._vocabulary()))],
+            "hidden_states": lambda: [Form(("B", "T", self._width()), normal), Form(("B", self._width(), "T"), normal)],
             "inputs_embeds": lambda: [Form(("B", "T", self._width()), normal)],
             "encoder_hidden_states": lambda: [Form(("B", 5, self._width()), normal)],
             "query_embeds": lambda: [Form(("B", 8, self._width()), normal)],
@@ -294,7 +307,7 @@ class Maker:
             "position_ids": lambda: [Form(("B", "T"), positions)],
             "latents": self._latents,
             "flattened_patches": lambda: [Form(("B", "T", 2 + self._patch_area()), uniform)],
-            "inputs": lambda: [*self._ids(), Form(("B", "T", self._width()), normal)],
+            "inputs": lambda: [*self._ids(), Form(("B", "T", self._width()), normal), *self._signals()],
             "bool_masked_pos": lambda: [Form(("B", self._patches()), lambda s, g: torch.rand(s, generator=g) < 0.5)],
             "input_features_mask": lambda: [Form(("B", "T"), boolean_padding)],
         }
@@ -368,8 +381,7 @@ class Maker:
         channels = number(self.config, ("latent_channels", "in_channels", "latent_dim"), 4)
         return [
             Form(("B", channels, 8, 8), normal),
-            Form(("B", channels, "T"), normal),
-            Form(("B", "T", channels), normal),
+            *(Form(dims, normal) for n in (channels, self._width()) for dims in (("B", n, "T"), ("B", "T", n))),
         ]
 
     # ---- sound
@@ -382,8 +394,15 @@ class Maker:
         channels = number(self.config, ("audio_channels", "input_channels"), 1)
         forms = [Form(("B", long), normal), Form(("B", short), normal), Form(("B", channels, long), normal)]
         forms += [Form(("B", channels, short), normal), Form(("B", "T", bins), normal), Form(("B", bins, "T"), normal)]
+        steps_of_hops = [Form(("B", *rest, ("T", hop, 0)), normal) for hop in self._hop() for rest in ((), (channels,))]
+        forms = [*steps_of_hops, *forms]
         spectrogram = Form(("B", steps, bins), normal)
         return [spectrogram, *forms] if hasattr(self.config, "frequency_stride") else [*forms, spectrogram]
+
+    def _hop(self) -> list[int]:
+        """How many samples a step is, where the configuration tells it."""
+        found = [getattr(self.config, name, None) for name in ("encoder_hop_length", "hop_length")]
+        return [each for each in found if isinstance(each, int)][:1]
 
     def _spectrograms(self) -> list[Form]:
         bins = number(

@@ -148,10 +148,13 @@ def stages(old: list[Any]) -> list[Any]:
 
 
 def smaller_list(name: str, old: list[int], rules: Rules) -> list[int]:
-    """A list with an element per stage keeps its length, and the proportions of widths."""
+    """A list with an element per stage keeps its length, and the proportions of widths; one of the same width for all
+    stages has what becomes of that width."""
     if re.search(r"depth|num_block|layers_per|^layers$", name):
         return [min(each, 2 if len(old) <= 4 else 1) for each in old]
     if re.search(r"image_size|patch_size", name):
+        return [smaller(name, each, rules) for each in old]
+    if re.search(r"channels|dims?$|_size", name) and len(old) > 1 and len(set(old)) == 1:
         return [smaller(name, each, rules) for each in old]
     unit = math.gcd(*old)
     if re.search(r"heads", name) and unit > 1 and rules:

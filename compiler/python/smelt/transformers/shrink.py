@@ -78,7 +78,7 @@ class Shrinker:
         """Small configurations of the parts that it has by default."""
         parts = {}
         for name, spec in getattr(config_class, "sub_configs_defaults", {}).items():
-            if spec.optional and values.get(name) is None:
+            if (spec.optional and values.get(name) is None) or name in FIELDS.get(config_class.__name__, {}):
                 continue
             given = values.get(name) if isinstance(values.get(name), Mapping) else spec.init_kwargs
             part = spec.config_class if issubclass(spec.config_class, PreTrainedConfig) else None
@@ -88,10 +88,12 @@ class Shrinker:
 
     def _fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The fields that change."""
+        is_counted = any(isinstance(values.get(name), int) for name in LAYERS)
         before = next((values[name] for name in LAYERS if isinstance(values.get(name), int)), 2)
         lists = [len(set(value)) for name, value in values.items() if is_index_list(name, value) and min(value) >= 0]
         named = [highest_stage(stages(list(value))) for value in values.values() if isinstance(value, (list, tuple))]
         self.layers, self.before = max(2, 2, *lists, *named), before
+        self.has_all_stages = any(named) and not is_counted
         found = {name: self._value(name, value, values) for name, value in values.items()}
         found = {name: value for name, value in found.items() if value is not None and value != values[name]}
         return {**found, "pad_token_id": 0} if "pad_token_id" in values and values["pad_token_id"] is None else found
@@ -109,13 +111,13 @@ class Shrinker:
 
     def _list(self, name: str, value: list[Any]) -> list[Any]:
         if all(isinstance(each, str) for each in value):
-            return stages(value) if self.rules else value
+            return stages(value) if self.rules and not self.has_all_stages else value
         if not numbers(value):
             return value
         if is_special_id(name):
             return list(map(self.special, value))
         if is_index_list(name, value):
-            return indices(value, self.before, self.layers) if self.rules else value
+            return indices(value, self.before, self.layers) if self.rules and not self.has_all_stages else value
         return smaller_list(name, value, self.rules)
 
     def _number(self, name: str, value: int, values: Mapping[str, Any]) -> int:

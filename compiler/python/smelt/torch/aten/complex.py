@@ -142,7 +142,15 @@ def negated(w, out, self):
     return w.point("neg", self)
 
 
-@complex_row("aten._to_copy.default", "prims.convert_element_type.default", "aten.to.dtype")
+@complex_row(
+    "aten._to_copy.default",
+    "prims.convert_element_type.default",
+    "aten.to.device",
+    "aten.to.dtype",
+    "aten.to.dtype_layout",
+    "aten.to.other",
+    "aten.type_as.default",
+)
 def convert(w, out, self, dtype=None, **_):
     """A real number of a complex one is its real part, as in PyTorch."""
     if isinstance(self, Complex):

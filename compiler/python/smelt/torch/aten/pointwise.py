@@ -433,7 +433,15 @@ def zeta(w, out, self, other):
 # ---- the same number in another type
 
 
-@row("aten._to_copy.default", "prims.convert_element_type.default", "aten.to.dtype")
+@row(
+    "aten._to_copy.default",
+    "prims.convert_element_type.default",
+    "aten.to.device",
+    "aten.to.dtype",
+    "aten.to.dtype_layout",
+    "aten.to.other",
+    "aten.type_as.default",
+)
 def convert(w, out, self, dtype=None, **_):
     return w.cast(self, out.dtype)
 
