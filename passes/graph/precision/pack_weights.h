@@ -11,7 +11,7 @@
 // weights with more output dims, all of whose readers are matmuls that sum over the last dim. Tables of which
 // rows are read by index stay floats.
 //
-// In training, matmuls that compute the gradients of inputs sum over other dims. The pass runs behind
+// In training, matmuls that compute the gradients of inputs sum over other dims. The pass runs after
 // differentiation, and backward makes the numbers again, so that they are not kept in memory:
 //
 //   %dx = matmul %dy, %w {"bto,oc->btc"}      %v = dequantize %q, %s {anchored = true, phase = backward}
