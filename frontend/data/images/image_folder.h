@@ -1,5 +1,5 @@
-// Images with labels as people keep them: a directory for each class, or a table of files and labels beside
-// them (the ImageFolder of Hugging Face's datasets).
+// Images with labels as people keep them: a directory for each class, or a table of files and labels next
+// to them (the ImageFolder of Hugging Face's datasets).
 #pragma once
 
 #include <filesystem>

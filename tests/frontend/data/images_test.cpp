@@ -98,7 +98,7 @@ TEST(Images, DamageIsNoCrash) {
   }
 }
 
-/// Sizes are refused before memory is taken for so many pixels.
+/// Sizes are refused before memory is taken for the pixels.
 TEST(Images, HugeSizesAreRefused) {
   std::string jpeg = read_text_file(kImages / "grey.jpg"), png = read_text_file(kImages / "colours.png");
   const size_t frame = jpeg.find("\xff\xc0");
