@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <future>
 #include <optional>
 #include <variant>
 
@@ -36,14 +37,35 @@ size_t bytes_in(const Cell& cell) {
   return bytes;
 }
 
-/// Reads a file's rows in blocks, encodes each block in parallel, and writes it in the order of the rows.
+/// A row that could not be read: the number of the last row before it that was, and a message.
+struct RefusedRow {
+  int64_t after;
+  std::string text;
+};
+
+/// Consecutive rows of a file.
+struct RowBlock {
+  std::vector<ReadRow> rows;
+  std::vector<RefusedRow> refused;
+  bool ends = false;  // no row comes after them
+
+  size_t size() const { return rows.size() + refused.size(); }
+};
+
+/// Reads a file's rows in blocks, encodes each block in parallel while the next one is read, and writes it in
+/// the order of the rows.
 class FileEncoding {
  public:
   FileEncoding(RowReader& reader, const RowEncoder& encoder, BadRows bad_rows, ExampleWriter& out)
       : reader_(reader), encoder_(encoder), bad_rows_(bad_rows), out_(out) {}
 
   void run() {
-    while (read_block()) encode_block();
+    for (RowBlock block = read_block(); block.size() > 0;) {
+      std::future<RowBlock> next;
+      if (!block.ends) next = std::async(std::launch::async, [this] { return read_block(); });
+      encode_block(block);
+      block = next.valid() ? next.get() : RowBlock();
+    }
     ExampleFacts& facts = out_.facts();
     facts.classes.assign(names_.size(), "");
     for (const auto& [name, number] : names_) facts.classes[static_cast<size_t>(number)] = name;
@@ -54,31 +76,27 @@ class FileEncoding {
   }
 
  private:
-  /// Returns false at the end of the file.
-  bool read_block() {
-    rows_.clear();
+  /// Returns no rows at the end of the file.
+  RowBlock read_block() {
+    RowBlock block;
     size_t bytes = 0;
     std::vector<Cell> cells;
-    while (!ended_ && rows_.size() + refused_.size() < kRowsAtOnce && bytes < kTextAtOnce) {
-      if (!read_row(cells)) continue;
+    while (!block.ends && block.size() < kRowsAtOnce && bytes < kTextAtOnce) {
+      if (!read_row(cells, block)) continue;
       for (const Cell& cell : cells) bytes += bytes_in(cell);
-      rows_.push_back({reader_.row(), std::move(cells)});
+      block.rows.push_back({reader_.row(), std::move(cells)});
     }
-    return !rows_.empty() || !refused_.empty();
+    return block;
   }
 
   /// Returns whether there was a row that is valid so far.
-  bool read_row(std::vector<Cell>& cells) {
+  bool read_row(std::vector<Cell>& cells, RowBlock& block) {
     try {
-      ended_ = !reader_.next(cells);
-      return !ended_;
+      block.ends = !reader_.next(cells);
+      return !block.ends;
     } catch (const RowError& error) {
-      ended_ = error.ends_file();
-      if (bad_rows_ == BadRows::stop) {
-        encode_block();  // an earlier row may be the first that is not valid
-        refuse(with_row(error));
-      }
-      refused_.push_back(with_row(error));
+      block.ends = error.ends_file() || bad_rows_ == BadRows::stop;
+      block.refused.push_back({block.rows.empty() ? 0 : block.rows.back().number, with_row(error)});
       return false;
     }
   }
@@ -89,22 +107,23 @@ class FileEncoding {
     return text.find("row ") == text.npos ? fmt::format("{} (after row {})", text, reader_.row()) : text;
   }
 
-  void encode_block() {
-    std::vector<std::variant<EncodedRow, std::string>> made(rows_.size());
-    const size_t each = std::max<size_t>(1, rows_.size() / kParts);
-    in_parallel((rows_.size() + each - 1) / each, [&](size_t part) {
-      for (size_t i = part * each; i < std::min(rows_.size(), (part + 1) * each); ++i)
-        made[i] = encode(rows_[i]);
+  void encode_block(const RowBlock& block) {
+    std::vector<std::variant<EncodedRow, std::string>> made(block.rows.size());
+    const size_t each = std::max<size_t>(1, made.size() / kParts);
+    in_parallel((made.size() + each - 1) / each, [&](size_t part) {
+      for (size_t i = part * each; i < std::min(made.size(), (part + 1) * each); ++i)
+        made[i] = encode(block.rows[i]);
     });
-    for (const std::string& text : refused_) skip(text);
-    refused_.clear();
+    auto refused = block.refused.begin();
     for (size_t i = 0; i < made.size(); ++i) {
+      for (; refused != block.refused.end() && refused->after < block.rows[i].number; ++refused)
+        skip(refused->text);
       if (auto* row = std::get_if<EncodedRow>(&made[i]))
-        write(*row, rows_[i].number);
+        write(*row, block.rows[i].number);
       else
         skip(std::get<std::string>(made[i]));
     }
-    rows_.clear();
+    for (; refused != block.refused.end(); ++refused) skip(refused->text);
   }
 
   std::variant<EncodedRow, std::string> encode(const ReadRow& row) const {
@@ -151,10 +170,8 @@ class FileEncoding {
   const RowEncoder& encoder_;
   BadRows bad_rows_;
   ExampleWriter& out_;
-  std::vector<ReadRow> rows_;
-  std::vector<std::string> refused_;  // messages of rows that could not be read
   std::map<std::string, int32_t> names_;
-  bool ended_ = false, numbers_ = false;
+  bool numbers_ = false;
 };
 
 void encode_to(const fs::path& directory, const fs::path& file, RowFormat format, const RowEncoder& encoder,

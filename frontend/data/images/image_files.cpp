@@ -68,7 +68,7 @@ std::string lines_of(std::span<const ImageFile> files, std::span<const std::stri
   return text;
 }
 
-/// Returns nothing if the text does not have a line for each file.
+/// Returns nothing if the text does not have a line per file.
 std::optional<std::vector<std::string>> read_lines(std::string_view text, std::span<ImageFile> files) {
   std::vector<std::string> faults;
   for (ImageFile& file : files) {
