@@ -46,13 +46,8 @@ Image decode_image(std::span<const std::byte> file, int64_t channels);
 DecodedImage decode_jpeg(std::span<const std::byte> file);
 DecodedImage decode_png(std::span<const std::byte> file);
 
-<<<<<<< .merge_file_jTnWX7
-/// Throws Error (invalid_file) if the size is not that of an image, or too large, or if the pixels cannot all
-/// come from a file of `file_bytes` bytes, of which each gives at most `most_per_byte` pixels.
-=======
 /// Throws Error (invalid_file) if the size is not that of an image, or too large, or has more pixels than a
 /// file of `file_bytes` bytes can code, each of which codes at most `most_per_byte` pixels.
->>>>>>> .merge_file_PgaC3R
 void check_image_size(int64_t width, int64_t height, size_t file_bytes, int64_t most_per_byte);
 
 /// Returns the image turned upright. `orientation` is the one of EXIF.
