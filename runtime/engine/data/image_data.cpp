@@ -69,7 +69,8 @@ void ImageData::read(std::span<const int64_t> rows, Batch& batch) const {
 }
 
 std::vector<InputTensor> ImageData::largest(int64_t rows) const {
-  return {{kPixelValues, DType::f32, pixel_shape(rows), nullptr}, {kImageLabels, DType::i32, {rows}, nullptr}};
+  return {{kPixelValues, DType::f32, pixel_shape(rows), nullptr},
+          {kImageLabels, DType::i32, {rows}, nullptr}};
 }
 
 }  // namespace smelt
