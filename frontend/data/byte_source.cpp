@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kBuffer = size_t{1} << 18;  // bytes
+constexpr int kPipe = 1 << 20;               // bytes, which is as many as a user may ask for
 constexpr std::string_view kGzipMark = "\x1F\x8B", kZstdMark = "\x28\xB5\x2F\xFD";
 
 [[noreturn]] void fail_damaged(const std::string& name, std::string_view what) {
@@ -35,6 +36,7 @@ class StoredBytes : public ByteSource {
     if (descriptor_ < 0) fail_with(Status::io, "cannot open '{}': {}", path.string(), std::strerror(errno));
     if (!is_standard_ && fs::is_directory(path))
       fail_with(Status::io, "'{}' is a directory: expected a file", path.string());
+    widen_pipe();
   }
   ~StoredBytes() override {
     if (!is_standard_ && descriptor_ >= 0) ::close(descriptor_);
@@ -51,6 +53,10 @@ class StoredBytes : public ByteSource {
   }
 
  private:
+  /// Lets the process at the other end write more bytes while this one computes. It fails, without effect,
+  /// for what is no pipe.
+  void widen_pipe() const { ::fcntl(descriptor_, F_SETPIPE_SZ, kPipe); }
+
   fs::path path_;
   int descriptor_ = -1;
   bool is_standard_ = false;

@@ -42,7 +42,7 @@ def tokenizer_rate(build, model, text):
         texts = list(documents(text))[:8000]
         sample.write("\n".join(texts)), sample.flush()
         command = [f"{build}/tokenizers_bench", "--tokenizer", model, "--text", sample.name, "--benchmark_filter=^encode$"]
-        command.append("--benchmark_min_time=10")
+        command.append("--benchmark_min_time=2")
         cores = len(os.sched_getaffinity(0))
         runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for _ in range(cores)]
         lines = [re.search(r"^encode +(\d+) ns +(\d+) ns", run.communicate()[0], re.M) for run in runs]
