@@ -65,8 +65,10 @@ std::unique_ptr<Module> build_transformer(const TransformerSpec& given, const Bu
   if (keeps_caches(spec, options))
     add_cached_graphs(*module, spec, options, {adapters, slots ? &*slots : nullptr});
   if (adapters) finish_adapters(*module, spec, *adapters);
-  const std::optional<Json> config = config_from_spec(spec);
-  Json description = describe_model(spec, config.value_or(nullptr), Json::object());
+  TransformerSpec described = given;
+  complete(described);
+  const std::optional<Json> config = config_from_spec(described);
+  Json description = describe_model(described, config.value_or(nullptr), Json::object());
   if (slots) description[kAdapterSlots] = slots->description();
   module->description = description.dump();
   return module;

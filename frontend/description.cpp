@@ -105,8 +105,22 @@ Description read_description(const std::filesystem::path& path) {
       path.string());
 }
 
+namespace {
+
+/// Throws Error for a share that a graph would not use. 0 is what a graph without dropout has.
+void refuse_for_graphs(const char* option, const std::optional<double>& share) {
+  if (share.value_or(0) > 0)
+    fail("--{}: a graph in text form has its own operations; write it there, or leave the option out",
+         option);
+}
+
+}  // namespace
+
 std::unique_ptr<Module> Description::build(const BuildOptions& options) const {
   if (kind == Kind::graph) {
+    refuse_for_graphs("dropout", options.dropout);
+    refuse_for_graphs("layer-dropout", options.layer_dropout);
+    refuse_for_graphs("label-smoothing", options.label_smoothing);
     std::unique_ptr<Module> module = parse_module(text, path.string());
     module->symbols = rebound(module->symbols, options.bounds);
     verify_or_throw(*module);

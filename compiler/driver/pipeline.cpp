@@ -69,9 +69,11 @@ void check_precision(const CompileOptions& options, const Target& target) {
   const bool has_groups = options.weight_type > WeightType::int8 ||
                           (options.weight_type == WeightType::int8 && options.mode == Mode::train);
   if (!has_groups && options.weight_group >= 0)
-    fail("--weight-group is for a --weight-type of int4, uint4, nf4 or fp8");
+    fail("--weight-group is for a --weight-type of int4, uint4, nf4 or fp8, and in training int8");
   if (!has_groups && !options.training.fp8 && !options.keep_floats.empty())
-    fail("--keep-floats is for a --weight-type of int4, uint4, nf4 or fp8, and for --precision=fp8");
+    fail(
+        "--keep-floats is for a --weight-type of int4, uint4, nf4 or fp8, in training int8, and for "
+        "--precision=fp8");
   check_fp8(options, target);
   if (options.tf32 && !target.can.tf32)
     fail(
@@ -245,7 +247,21 @@ std::string pipeline_text(const Description& description, const CompileOptions& 
   return print(pass_pipeline(facts_of(*module, options), options, checked_target(options)));
 }
 
+namespace {
+
+/// Throws Error for a share that only training uses.
+void refuse_for_inference(const char* option, const std::optional<double>& share) {
+  if (share.value_or(0) > 0) fail("--{} is for training: give --mode=train, or leave it out", option);
+}
+
+}  // namespace
+
 BuildOptions build_options(const CompileOptions& options) {
+  if (options.mode == Mode::infer) {
+    refuse_for_inference("dropout", options.build.dropout);
+    refuse_for_inference("layer-dropout", options.build.layer_dropout);
+    refuse_for_inference("label-smoothing", options.build.label_smoothing);
+  }
   BuildOptions build = options.build;
   build.training = options.mode == Mode::train;
   if (options.mesh.ranks() > 1) build.mesh = options.mesh;

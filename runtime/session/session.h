@@ -176,8 +176,8 @@ class Session {
   /// any float dtype, and is transposed if Segment::transposed is set. Before anything is changed, throws one
   /// Error that names all tensors that are missing or have a wrong shape or dtype. A segment for which
   /// `stays` returns true may be missing, and then keeps its values. A plan that averages parameters
-  /// (kAverageOffset) begins their averages again. Returns the names of the file's tensors that no segment
-  /// uses.
+  /// (kAverageOffset) begins their averages again; what the optimizer keeps, such as the weight of an average
+  /// over all steps, stays. Returns the names of the file's tensors that no segment uses.
   std::vector<std::string> load_weights(const Checkpoint& weights,
                                         const std::function<bool(const Segment&)>& stays = {});
   /// Does the same for a .safetensors file, a directory with model.safetensors or its index, or a training

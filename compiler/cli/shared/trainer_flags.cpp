@@ -60,10 +60,6 @@ void reset(CLI::App& command, const char* name, const char* value) {
   option->run_callback();
 }
 
-}  // namespace
-
-namespace {
-
 /// An option that another one makes useful.
 struct Dependent {
   const char *option, *needed;
@@ -99,8 +95,13 @@ constexpr Dependent kDependents[] = {
 
 std::vector<std::string> dependent_options(const CLI::App& command) {
   std::vector<std::string> given;
-  for (const Dependent& row : kDependents)
-    if (command.count(row.option) > 0) given.emplace_back(row.option);
+  for (const Dependent& row : kDependents) {
+    const CLI::Option& option = *command.get_option(row.option);
+    const auto is_off = [](const std::string& text) {
+      return text == "0" || text == "false" || text.empty();
+    };
+    if (option.count() > 0 && !std::ranges::all_of(option.results(), is_off)) given.emplace_back(row.option);
+  }
   return given;
 }
 

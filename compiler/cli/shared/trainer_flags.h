@@ -23,7 +23,8 @@ void add_trainer_options(CLI::App& command, TrainerOptions& t, std::string& pipe
 /// (read_config).
 void replace_length_of_run(CLI::App& command);
 
-/// Returns the options on the command line that have an effect only with others, as --schedule-power has.
+/// Returns the options on the command line that have an effect only with others, as --schedule-power has, and
+/// are not switched off.
 std::vector<std::string> dependent_options(const CLI::App& command);
 /// Throws Error for the first of these options that has no effect.
 void check_unused_options(const std::vector<std::string>& given, const TrainerOptions& t);

@@ -31,8 +31,8 @@ Value* stacked(GraphBuilder& b, llvm::ArrayRef<Value*> values);
 /// the module has it, which holds all but the adapters' weights, or else "parameters".
 std::string_view state_of_weights(const Module& module);
 
-/// The readers that a weight may have in addition to matmuls that sum over its last dim, of which there must
-/// be one.
+/// The readers that a weight may have in addition to matmuls that sum over its last dim. It has at least one
+/// such matmul.
 struct WeightReaders {
   bool tables = false;       // gathers of rows
   bool any_matmuls = false;  // matmuls that sum over other dims, as those of the gradients of their inputs do

@@ -40,8 +40,9 @@ void check_source(Module& module, const Options& options) {
   const State* source = module.find_state(state_of_weights(module));
   if (options.frozen && source->name == kParameters)
     fail(
-        "weights in the format {}: no update would change them, and all of them are trained; give --lora or "
-        "--train-only, --mode=infer, or --weight-type=float",
+        "weights in the format {}: the plan trains all parameters, and updates would not change codes; "
+        "freeze "
+        "them (--lora or --train-only, and --adapter to evaluate), give --mode=infer, or --weight-type=float",
         options.format);
   if (!options.frozen && parameter_copy(module))
     fail("pack_weights: parameters have f32 masters, which training updates");

@@ -36,6 +36,13 @@ def test_conversions_and_layers_in_evaluation_are_not_traced_again(monkeypatch):
     torch.testing.assert_close(found, model(x).detach(), rtol=1e-5, atol=1e-5)
 
 
+def test_real_parts_of_real_numbers():
+    """Operations that have rows for complex numbers alone."""
+    model, x = Function(lambda x: torch.real(x) + torch.conj_physical(x).resolve_conj()), torch.randn(3, 8)
+    plan = smelt.torch.compile_module(model, {"x": x})
+    torch.testing.assert_close(torch.from_dlpack(plan.session().run(x=x)["output"]), 2 * x)
+
+
 def test_dropout_and_batch_norms_in_training_are_traced_again(monkeypatch):
     monkeypatch.setattr(torch.export.ExportedProgram, "run_decompositions", second_trace)
     for layer in (torch.nn.Dropout(0.5), torch.nn.BatchNorm1d(8)):
@@ -44,6 +51,15 @@ def test_dropout_and_batch_norms_in_training_are_traced_again(monkeypatch):
             smelt.torch.compile_module(
                 Loss(model), {"x": torch.randn(3, 8)}, dynamic_shapes={"x": {0: "B"}}, max={"B": 8}, mode="train", loss="loss"
             )
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
 
 
 class Loss(torch.nn.Module):

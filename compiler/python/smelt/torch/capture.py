@@ -513,10 +513,16 @@ def _stays_whole(node: torch.fx.Node) -> bool:
         return node.op in ("placeholder", "output")
     if node.target is operator.getitem or isinstance(node.meta.get("val"), NUMBERS) or str(node.target) in CHECKS:
         return True
-    has_row = str(node.target) in ROWS or str(node.target) in COMPLEX_ROWS
-    if not isinstance(node.target, torch._ops.OpOverload) or not has_row:
+    rows = COMPLEX_ROWS if _is_complex(node) or any(map(_is_complex, node.all_input_nodes)) else ROWS
+    if not isinstance(node.target, torch._ops.OpOverload) or str(node.target) not in rows:
         return False
     return not node.target._schema.is_mutable and not _hides_a_change(node)
+
+
+def _is_complex(node: torch.fx.Node) -> bool:
+    value = node.meta.get("val")
+    tensors = value if isinstance(value, (list, tuple)) else [value]
+    return any(isinstance(each, torch.Tensor) and each.is_complex() for each in tensors)
 
 
 def _hides_a_change(node: torch.fx.Node) -> bool:

@@ -69,7 +69,7 @@ TEST_F(Generate, WeightsOfAByteContinueAlike) {
   EXPECT_LT(parameters(bytes.err), 0.4 * parameters(floats.err));  // biases, norms and positions stay
   const Outcome wrong = smelt(command + "--weight-type int3");
   EXPECT_TRUE(has(wrong.err, "--weight-type=int3: expected float, int8, int4")) << wrong.err;
-  expect_error(smelt("compile $GOLDEN --mode train --weight-type int8 -o x.plan"), "give --lora or --train-only");
+  expect_error(smelt("compile $GOLDEN --mode train --weight-type int8 -o x.plan"), "--lora or --train-only");
 }
 
 TEST_F(Generate, JsonIsForProgramsThatAskForTheSpeed) {

@@ -85,7 +85,7 @@ TEST_F(Adapters, AreTrainedOnWeightsOfFewBits) {
   EXPECT_EQ(slurp(path("whole" + file)), slurp(path("parts" + file)));
   EXPECT_LT(loss("$GOLDEN --adapter whole " + few), loss("$GOLDEN") - 0.01) << "it learns";
   expect_error(smelt(train(lora + "--precision fp8 --steps 1")), "--weight-type=float");
-  expect_error(smelt(train(few + "--steps 1")), "give --lora or --train-only");
+  expect_error(smelt(train(few + "--steps 1")), "--lora or --train-only");
   for (const std::string type : {"int8", "int4 --weight-group 16"}) {
     const Outcome outcome =
         smelt("dump $GOLDEN --adapter whole --mode infer --emit=plan --weight-type " + type);
