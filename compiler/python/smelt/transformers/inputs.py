@@ -25,8 +25,8 @@ OTHERS = (
     "decoder_input_values",
     "question_positions",
 )
-MASKS = {"input_ids": "attention_mask", "pixel_values": "image_attention_mask"}
-"""Masks that some models ask for with an input."""
+MASKS = {"input_ids": "attention_mask", "pixel_values": "image_attention_mask", "visual_feats": "visual_pos"}
+"""Masks, or places, that some models ask for with an input."""
 IMAGE_TOKENS = ("image_token_id", "image_token_index")
 SHORTEST = 5
 """Tokens that every text has."""
@@ -247,6 +247,8 @@ class Maker:
                     yield [*names, name, mask]
         if "input_ids" not in names and "input_ids" in self.parameters:
             yield self._with_text([])
+        if "input_ids" in names and "inputs_embeds" in self.parameters:
+            yield ["inputs_embeds" if name == "input_ids" else name for name in names]
 
     def _names(self) -> list[str]:
         main = self.model.main_input_name
@@ -261,7 +263,7 @@ class Maker:
             names.append("attention_mask")
         if self._needs_decoder_ids():
             names.append("decoder_input_ids")
-        names += [n for n in ("bbox",) if n in self.parameters]
+        names += [n for n in ("bbox", "noise") if n in self.parameters]
         if "input_ids" in names and "pixel_values" in self.parameters and self._is_two_towers():
             names.append("pixel_values")
         return list(dict.fromkeys(names))
@@ -284,6 +286,7 @@ class Maker:
             "image_attention_mask": lambda: [Form(("B", "T", 1), ones)],
             "pixel_values": self._images,
             "pixel_values_videos": self._videos,
+            "noise": lambda: [Form(("B", self._patches()), uniform)],
             "prompt_pixel_values": lambda: self._images()[:1],
             "prompt_masks": lambda: self._images()[:1],
             "input_values": self._signals,
