@@ -269,7 +269,7 @@ TEST_F(Training, OptionsWithoutEffectAreErrors) {
   expect_error(smelt("compile $GOLDEN --mode infer --layer-dropout 0.5 -o x.plan"), "is for training");
   spill(path("g.ir"), "graph @g(%x: f32[2]) { return y = %x }");
   expect_error(smelt("dump g.ir --label-smoothing 0.1"), "a graph in text form has its own operations");
-  expect_good(smelt(train("--steps 1 --early-stopping 0")));
+  expect_good(smelt(train("--steps 2 --early-stopping 0")));
   expect_good(
       smelt(train("--steps 2 --schedule polynomial --schedule-power 2 --run-dir run --layer-dropout 0.5")));
   expect_good(smelt("train --config $PWD/run/train.json --steps 2 $GOLDEN --run-dir again"));
