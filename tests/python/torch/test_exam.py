@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+import types
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ import transformers
 
 from smelt.transformers import board, results
 from smelt.transformers.classes import Folder, folder, folders, in_rounds
-from smelt.transformers.examine import SAMPLE, Wrong, check, difference, examine
+from smelt.transformers.examine import SAMPLE, Wrong, check, check_gradients, difference, examine, moved_gradients
 from smelt.transformers.inputs import parts
 from smelt.transformers.isolate import isolated
 from smelt.transformers.rules import SpecialIds, indices, smaller_list, stages
@@ -127,6 +128,28 @@ def test_differences_are_found():
 
 
 # ---- processes and results
+
+
+def test_gradients_may_differ_as_pytorchs_own_do():
+    own = {"a": torch.ones(4), "b": torch.full((4,), 2.0)}
+    near, far = ({**own, "a": own["a"] + x} for x in (1e-2, 1e-1))
+    with pytest.raises(Wrong, match="a: off by"):
+        check_gradients(near, own)
+    check_gradients(near, own, [(10, lambda: {}), (3, lambda: {"a": own["a"] + 5e-3})])
+    with pytest.raises(Wrong, match="a: off by"):
+        check_gradients(far, own, [(3, lambda: {"a": own["a"] + 5e-3})])
+
+
+def test_a_gradient_moves_where_a_rectifier_reads_numbers_near_0():
+    class Loss(torch.nn.Linear):
+        def forward(self, x):
+            return types.SimpleNamespace(loss=super().forward(x).relu().sum())
+
+    model = Loss(64, 1, bias=False)
+    torch.nn.init.ones_(model.weight)
+    near = torch.cat([torch.full((32,), 1.0), torch.full((32,), -1.0)])[None]
+    moves = ["grad.weight" in moved_gradients(model, {"x": near}, seed) for seed in range(8)]
+    assert any(moves) and not all(moves), "gradients of zeros are left out"
 
 
 def test_limits_of_a_process():
