@@ -48,14 +48,7 @@ target_link_libraries(smelt_codecs INTERFACE ${ZLIB_LIBRARY} ${ZSTD_LIBRARY} ${S
 target_include_directories(smelt_codecs INTERFACE $<BUILD_INTERFACE:${ZLIB_INCLUDE}> $<BUILD_INTERFACE:${ZSTD_INCLUDE}>
                                                   $<BUILD_INTERFACE:${SNAPPY_INCLUDE}>)
 
-# Codecs of images (frontend/data/images). libpng's archive needs zlib and the mathematics of the C library.
-smelt_find_library(JPEG_LIBRARY NAMES jpeg)
-smelt_find_library(PNG_LIBRARY NAMES png)
-find_path(JPEG_INCLUDE jpeglib.h REQUIRED)
-find_path(PNG_INCLUDE png.h REQUIRED)
-add_library(smelt_images INTERFACE)
-target_link_libraries(smelt_images INTERFACE ${JPEG_LIBRARY} ${PNG_LIBRARY} ${ZLIB_LIBRARY} m)
-target_include_directories(smelt_images INTERFACE $<BUILD_INTERFACE:${JPEG_INCLUDE}> $<BUILD_INTERFACE:${PNG_INCLUDE}>)
+include(${CMAKE_CURRENT_LIST_DIR}/image_codecs.cmake)
 
 # HTTP, for `smelt serve`: Boost.Asio and Boost.Beast, which are headers alone.
 if(SMELT_SERVER)
