@@ -48,9 +48,7 @@ target_link_libraries(smelt_codecs INTERFACE ${ZLIB_LIBRARY} ${ZSTD_LIBRARY} ${S
 target_include_directories(smelt_codecs INTERFACE $<BUILD_INTERFACE:${ZLIB_INCLUDE}> $<BUILD_INTERFACE:${ZSTD_INCLUDE}>
                                                   $<BUILD_INTERFACE:${SNAPPY_INCLUDE}>)
 
-# Images (frontend/data/images).
-find_package(JPEG REQUIRED)
-find_package(PNG REQUIRED)
+include(${CMAKE_CURRENT_LIST_DIR}/image_codecs.cmake)
 
 # HTTP, for `smelt serve`: Boost.Asio and Boost.Beast, which are headers alone.
 if(SMELT_SERVER)

@@ -1,6 +1,6 @@
 # Licences of what packages contain, as Debian has them.
-set(smelt_bundled libopenblas-openmp-dev libfmt-dev libpcre2-dev libutf8proc-dev zlib1g-dev libzstd-dev libsnappy-dev llvm-19-dev
-                  liblld-19-dev nlohmann-json3-dev libcli11-dev libboost-dev libgomp1 libstdc++-12-dev)
+set(smelt_bundled libopenblas-openmp-dev libfmt-dev libpcre2-dev libutf8proc-dev zlib1g-dev libzstd-dev libsnappy-dev
+                  libjpeg62-turbo-dev libpng-dev llvm-19-dev liblld-19-dev nlohmann-json3-dev libcli11-dev libboost-dev libgomp1 libstdc++-12-dev)
 
 # smelt_install_licenses(FOLDER COMPONENT [option...]): one text per Debian package.
 function(smelt_install_licenses folder component)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the wheel and runs programs of the SDK in a clean Debian 12 that has Python, but no compiler and no other package.
-# Checks how long the installation and `import smelt` take, a plan on the CPU, the command `smelt`, kernels for a GPU by NVRTC
-# of its Python package, and the commands of packaging/Containerfile. Needs root, debootstrap, and the package registries.
+# Checks which libraries the files of both need, and their licences. Checks how long the installation and `import smelt` take, a
+# plan on the CPU, the command `smelt`, kernels for a GPU by NVRTC of its Python package, and the commands of
+# packaging/Containerfile. Needs root, debootstrap, and the package registries.
 #
 # Usage: tests/packages_test.sh     after scripts/wheel.sh with a Python 3.11, and scripts/sdk.sh
 #   SMELT_CHROOT=FOLDER   a Debian 12 to copy, in place of a new one by debootstrap
@@ -10,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ -n "${SMELT_OWN_MOUNTS:-}" ] || SMELT_OWN_MOUNTS=1 exec unshare --mount bash "$0" "$@"  # those of this script end with it
 
 fail() { echo "packages_test: $*" >&2; exit 1; }
-newest() { ls -t "$@" 2>/dev/null | head -n 1; }
+newest() { { ls -t "$@" 2>/dev/null || true; } | head -n 1; }  # empty where no file is
 
 model=tests/goldens/gpt2
 answer="112, 26, 32, 13, 39, 124, 79, 49"
@@ -20,6 +21,34 @@ wheel=$(newest dist/smelt_compiler-*-cp311-cp311-*.whl) archive=$(newest dist/sm
 work=$(mktemp -d)
 trap 'umount -R "$work/root/proc" "$work/root/dev" 2>/dev/null || true; rm -rf --one-file-system "$work"' EXIT
 root=$work/root
+
+# ---- what the packages contain
+
+# check_contents NAME FOLDER LICENCES: libraries that ELF files in FOLDER need, and one licence for each package of smelt_bundled.
+check_contents() {
+  local file needed expected found
+  while IFS= read -r file; do
+    needed=$(objdump -p "$file" | awk '$1 == "NEEDED" { print $2 }' | grep -vxE "$allowed" | xargs || true)
+    [ -z "$needed" ] || fail "$1: ${file#"$2"/} needs $needed, which are not part of glibc or of the package"
+  done < <(elf_files "$2")
+  [ "$(elf_files "$2" | wc -l)" -ge 2 ] || fail "$1: $(elf_files "$2" | wc -l) ELF files, at least 2 were expected"
+  expected=$(sed -n '/^set(smelt_bundled/,/)/p' cmake/licenses.cmake | sed 's/^set(smelt_bundled//; s/)//' | wc -w)
+  found=$(find "$3" -name '*.txt' -size +0 | wc -l)
+  [ "$found" = "$expected" ] || fail "$1: $found licences, $expected were expected (smelt_bundled in cmake/licenses.cmake)"
+  echo "$1: $found licences; ELF files need only libraries of glibc and of the package"
+}
+# The libraries of glibc, and OpenMP's, which the packages bring along.
+allowed='lib(c|m|dl|rt|pthread)\.so\.[0-9]+|ld-linux-[a-z0-9_-]+\.so\.[0-9]+|libgomp\.so\.1'
+elf_files() {
+  find "$1" -type f -size +0 -exec sh -c 'for file; do [ "$(head -c 4 "$file" | tail -c 3)" != ELF ] || echo "$file"; done' sh {} +
+}
+
+mkdir "$work/sdk" "$work/wheel"
+python3 -m zipfile -e "$wheel" "$work/wheel"
+tar -C "$work/sdk" -xf "$archive"
+sdk=$(echo "$work"/sdk/smelt-*)
+check_contents wheel "$work/wheel" "$work/wheel/smelt/licenses"
+check_contents SDK "$sdk" "$sdk/share/smelt/licenses"
 
 # ---- the clean system
 
@@ -85,11 +114,12 @@ print(session.generate(ids, max_new_tokens=8))
 END
 said=$(inside /venv/bin/python /app.py)
 [[ $said == *"$answer"* ]] || fail "a plan in Python: expected $answer, got: $said"
-inside /venv/bin/smelt --version
 inside /venv/bin/smelt compile /$model --mode=infer -o /model.plan >/dev/null
 said=$(inside /venv/bin/smelt generate /model.plan --weights /$model --ids "3 1 4 1 5" --max-new-tokens 8 2>&1)
 [[ $said == *"3 1 4 1 5 ${answer//,/}"* ]] || fail "smelt generate: $said"
-inside /venv/bin/smelt launch -n 2 -- smelt --version | sort -u
+version=$(inside /venv/bin/smelt --version)
+said=$(inside /venv/bin/smelt launch -n 2 -- smelt --version 2>&1 | sed 's/^rank [0-9]*: //' | sort | uniq -c | xargs)
+[ "$said" = "2 $version" ] || fail "smelt launch: expected $version of two ranks, got: $said"
 echo "wheel: a plan of the CPU in Python and by the command"
 
 # NVRTC of its Python package compiles kernels, without a GPU and without the CUDA toolkit.
@@ -99,9 +129,7 @@ inside /venv/bin/smelt compile /$model --mode=infer --target sm_90 -o /gpu.plan 
 
 # ---- the SDK
 
-mkdir "$work/sdk" "$work/elsewhere"
-tar -C "$work/sdk" -xf "$archive"
-sdk=$(echo "$work"/sdk/smelt-*)
+mkdir "$work/elsewhere"
 awk '/^```$/ && on { exit } on { print } /^```c$/ { on = 1 }' docs/guides/embedding.md >"$work/elsewhere/app.c"
 cd "$work/elsewhere"
 export PKG_CONFIG_PATH=$sdk/lib/pkgconfig

@@ -1,7 +1,9 @@
 """The command `smelt` of the package, which is `python -m smelt`."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 from conftest import GOLDEN
 
@@ -32,6 +34,30 @@ def test_ranks_are_processes_of_the_command():
     result = command("launch", "-n", "2", "--", "smelt", "--version")
     assert result.returncode == 0
     assert (result.stdout + result.stderr).count(f"smelt {smelt.__version__}") == 2
+
+
+def test_ranks_import_nothing_of_the_current_directory(tmp_path):
+    for name in ("smelt", "json"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a module of the current directory')")
+    start = "import sys; sys.path.pop(0); from smelt.__main__ import main; main()"  # as the console script does
+    package = str(Path(smelt.__file__).parents[1])
+    result = subprocess.run(
+        [sys.executable, "-c", start, "launch", "-n", "2", "--", "smelt", "--version"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": package},
+    )
+    assert result.returncode == 0, result.stderr
+    assert (result.stdout + result.stderr).count(f"smelt {smelt.__version__}") == 2
+
+
+def test_words_need_not_be_utf8(tmp_path):
+    directory = os.fsencode(tmp_path) + b"/\xff"
+    result = subprocess.run([sys.executable, "-m", "smelt", "compile", directory], capture_output=True)
+    assert result.returncode == 1
+    assert result.stderr.startswith(b"error: ")
+    assert directory in result.stderr
 
 
 def test_signals_end_the_command():
