@@ -60,9 +60,6 @@ ImageFolders::ImageFolders(const Model& model, ImageFoldersOptions options)
     : options_(std::move(options)),
       shape_(image_shape(model).value()),
       processor_(image_processor_of(model.path, shape_.channels, shape_.height, shape_.width)) {
-  if (shape_.channels != 1 && shape_.channels != 3)
-    fail("'{}' takes images of {} channels: files of images have 1 or 3; make a data set of records",
-         model.path.string(), shape_.channels);
   if (const TransformerSpec* spec = model.spec(); spec && spec->head.kind == HeadKind::image_classes)
     classes_ = spec->head.classes;
   const Listed train = list(options_.data), validation = list(options_.validation);

@@ -134,12 +134,14 @@ Image cropped(const Image& image, const ImageSize& size) {
 }  // namespace
 
 ImageProcessor::ImageProcessor(int64_t channels, ImageSize size) : channels_(channels), size_(size) {
+  check_image_channels(channels);
   const std::vector<double> half(static_cast<size_t>(channels), 0.5);
   make_table(half, half);
 }
 
 ImageProcessor::ImageProcessor(int64_t channels, const Json& config, const std::string& file)
     : channels_(channels) {
+  check_image_channels(channels);
   const Fields fields(config, file);
   if (fields.flag("do_resize", true)) {
     size_ = fields.size("size");

@@ -120,6 +120,15 @@ TEST(Images, OtherFilesAreRefused) {
             "its first bytes are those of no JPEG or PNG: expected a JPEG or a PNG");
 }
 
+TEST(Images, HaveOneOrThreeChannels) {
+  const std::string bytes = read_text_file(kImages / "grey.jpg");
+  for (const int64_t channels : {0, 2, 4}) {
+    EXPECT_HAS(message_of([&] { decoded(bytes, channels); }), "files of images have 1 or 3");
+    EXPECT_HAS(message_of([&] { ImageProcessor(channels, ImageSize{8, 8, 0}); }), "have 1 or 3");
+    EXPECT_HAS(message_of([&] { ImageProcessor(channels, Json::object(), "p.json"); }), "have 1 or 3");
+  }
+}
+
 /// A 2 x 1 image with bytes 1 and 2 as each orientation has it upright.
 TEST(Images, OrientationsTurnAnImage) {
   Image image(2, 1, 1);

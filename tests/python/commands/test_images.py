@@ -169,6 +169,14 @@ def test_a_model_of_one_channel_reads_grey(model, tmp_path):
     numpy.testing.assert_array_equal(package.read_images(model(processor, channels=1), [path]).numpy(), expected)
 
 
+@pytest.mark.parametrize("channels", [2, 4, 16])
+def test_models_of_other_channels_are_refused(model, tmp_path, channels):
+    path = tmp_path / "a.png"
+    image_of("grey", 200, 200).save(path)
+    with pytest.raises(package.Error, match=f"the model takes images of {channels} channels: files of images have 1 or 3"):
+        package.read_images(model(channels=channels), [path])
+
+
 def test_files_that_pil_refuses_are_refused(model, tmp_path):
     path, good, directory = tmp_path / "a.jpg", io.BytesIO(), model()
     image_of("colours", 200, 200).save(good, "jpeg")
