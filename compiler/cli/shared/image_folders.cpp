@@ -60,6 +60,7 @@ ImageFolders::ImageFolders(const Model& model, ImageFoldersOptions options)
     : options_(std::move(options)),
       shape_(image_shape(model).value()),
       processor_(image_processor_of(model.path, shape_.channels, shape_.height, shape_.width)) {
+  if (options_.data.empty()) fail("there is no data: name directories or files of images with --data");
   if (const TransformerSpec* spec = model.spec(); spec && spec->head.kind == HeadKind::image_classes)
     classes_ = spec->head.classes;
   const Listed train = list(options_.data), validation = list(options_.validation);
