@@ -3,8 +3,10 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 
+#include "frontend/data/images/image_files.h"
 #include "frontend/data/images/image_folder.h"
 #include "frontend/data/images/image_processor.h"
 #include "runtime/system/file.h"
@@ -175,6 +177,35 @@ TEST(ImageProcessors, RefuseWhatTheyDoNotKnowByName) {
   const char* good =
       R"({"do_pad": false, "pad_size": null, "image_processor_type": "DeiTImageProcessorFast"})";
   EXPECT_EQ(ImageProcessor(3, Json::parse(good), "p.json").made_size()->height, 224);
+}
+
+class ImageChecks : public ::testing::Test {
+ protected:
+  void SetUp() override { ::setenv("SMELT_CACHE_DIR", cache_.path().c_str(), 1); }
+  void TearDown() override {
+    if (before_.empty())
+      ::unsetenv("SMELT_CACHE_DIR");
+    else
+      ::setenv("SMELT_CACHE_DIR", before_.c_str(), 1);
+  }
+  std::string check(ImageFile file) const {
+    return check_images({&file, 1}, ImageProcessor(3, ImageSize{4, 4, 0}), {3, 4, 4}, false)[0];
+  }
+  bool is_cached() const { return fs::exists(cache_ / "data") && !fs::is_empty(cache_ / "data"); }
+
+  TemporaryDirectory directory_, cache_;
+  const std::string before_ = std::getenv("SMELT_CACHE_DIR") ? std::getenv("SMELT_CACHE_DIR") : "";
+};
+
+TEST_F(ImageChecks, DamageIsCachedButNotFaultsThatPass) {
+  const fs::path path = directory_.write("a.png", "no image");
+  const ImageFile file = find_image_file(path, 0);
+  fs::rename(path, directory_ / "elsewhere");
+  EXPECT_HAS(check(file), "No such file");
+  EXPECT_FALSE(is_cached());
+  fs::rename(directory_ / "elsewhere", path);
+  EXPECT_HAS(check(file), "expected a JPEG or a PNG");
+  EXPECT_TRUE(is_cached());
 }
 
 class ImageFolder : public ::testing::Test {
