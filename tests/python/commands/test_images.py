@@ -155,6 +155,16 @@ def test_steps_of_processors(model, tmp_path, fields):
     check(model(deit, 34), deit, *paths)
 
 
+def test_a_number_may_be_the_shortest_edge(model, tmp_path):
+    paths = [tmp_path / "a.png", tmp_path / "b.png"]
+    image_of("colours").save(paths[0])
+    image_of("colours", 90, 40).save(paths[1])
+    directory = model()
+    fields = dict(image_processor_type="DeiTImageProcessor", size=30, default_to_square=False, crop_size=24)
+    (directory / "preprocessor_config.json").write_text(json.dumps(fields))
+    check(directory, processor_of("DeiT", size=dict(shortest_edge=30), crop_size=square(24)), *paths)
+
+
 def test_without_a_processor_the_defaults_are_those_of_vit(model, tmp_path):
     path = tmp_path / "a.png"
     image_of("colours").save(path)
