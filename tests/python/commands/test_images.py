@@ -3,6 +3,7 @@
 import importlib
 import io
 import json
+import pathlib
 import struct
 import zlib
 
@@ -185,6 +186,12 @@ def test_models_of_other_channels_are_refused(model, tmp_path, channels):
     image_of("grey", 200, 200).save(path)
     with pytest.raises(package.Error, match=f"the model takes images of {channels} channels: files of images have 1 or 3"):
         package.read_images(model(channels=channels), [path])
+
+
+def test_one_path_is_no_list_of_files(model):
+    for path in ("cat.jpg", pathlib.Path("cat.jpg")):
+        with pytest.raises(TypeError, match="one path, 'cat.jpg': expected a list of paths"):
+            package.read_images(model(), path)
 
 
 def test_files_that_pil_refuses_are_refused(model, tmp_path):
