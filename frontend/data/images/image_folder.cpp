@@ -139,14 +139,14 @@ std::vector<LabelledImage> images_in(const fs::path& directory, const std::strin
 }  // namespace
 
 std::vector<LabelledImage> list_images(const std::string& argument, const std::string& label_column) {
+  const NamedSource named = name_source(argument);
+  if (named.weight) fail("'{}': sources of images have no shares: leave out ={}", named.path, *named.weight);
   std::vector<LabelledImage> images;
   std::error_code ignored;
   if (fs::is_directory(argument, ignored)) {
     images = images_in(argument, label_column);
   } else {
-    const DataSource source = read_source(argument);
-    if (source.weight) fail("'{}={}': sources of images have no shares", source.text, *source.weight);
-    for (const fs::path& file : source.files) images.push_back(with_class_of_directory(file, {}));
+    for (const fs::path& file : read_source(argument).files) images.push_back(with_class_of_directory(file, {}));
   }
   if (images.empty())
     fail_with(Status::invalid_file, "'{}' has no images: expected CLASS/*.jpg or CLASS/*.png", argument);
@@ -155,9 +155,10 @@ std::vector<LabelledImage> list_images(const std::string& argument, const std::s
 }
 
 bool names_images(const std::string& argument) {
+  const std::string path = name_source(argument).path;
   std::error_code ignored;
-  return fs::is_directory(argument, ignored) || has_image_ending(argument) ||
-         (argument.find_first_of("*?[") != argument.npos && fs::path(argument).extension() != ".safetensors");
+  return fs::is_directory(path, ignored) || has_image_ending(path) ||
+         (path.find_first_of("*?[") != path.npos && fs::path(path).extension() != ".safetensors");
 }
 
 }  // namespace smelt

@@ -24,8 +24,8 @@ struct LabelledImage {
 /// data sets, such as train and test.
 std::vector<LabelledImage> list_images(const std::string& argument, const std::string& label_column);
 
-/// Returns whether the argument may name images: a directory, a pattern, or a file with the ending of an
-/// image.
+/// Returns whether the argument, without its share, may name images: a directory, a pattern, or a file with
+/// the ending of an image.
 bool names_images(const std::string& argument);
 
 }  // namespace smelt

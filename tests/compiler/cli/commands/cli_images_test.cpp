@@ -103,7 +103,8 @@ TEST_F(ImageCommands, OptionsOfTextsAreRefused) {
   const std::string train = "train vit.json --steps 1 --data photos ";
   expect_error(smelt(train + "--text-field text"), "leave them out for images");
   expect_error(smelt(train + "vit.json"), "mix images with other files");
-  expect_error(smelt("train vit.json --steps 1 --data photos=0.5"), "");
+  expect_error(smelt("train vit.json --steps 1 --data photos=0.5"),
+               "'photos': sources of images have no shares: leave out =0.5");
   expect_error(smelt("train vit.json --steps 1 --validation-data photos"), "there is no data");
   write_image("three/a/1.png", 1), write_image("three/b/1.png", 1), write_image("three/c/1.png", 1);
   expect_error(smelt("train vit.json --steps 1 --data three"), "the images have 3 classes ('a', 'b', 'c')");
