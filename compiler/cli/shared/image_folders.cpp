@@ -73,13 +73,17 @@ ImageFolders::ImageFolders(const Model& model, ImageFoldersOptions options)
 
 ImageFolders::Listed ImageFolders::list(const std::vector<std::string>& arguments) {
   Listed all;
-  for (const std::string& argument : arguments)
-    for (LabelledImage& image : list_images(argument, options_.label_field)) {
+  for (const std::string& argument : arguments) {
+    ListedImages listed = list_images(argument, options_.label_field);
+    if (others_ == 0) first_other_ = listed.first_other;
+    others_ += listed.others;
+    for (LabelledImage& image : listed.images) {
       if (image.fault.empty())
         all.push_back(std::move(image));
       else
         skip(image.fault);
     }
+  }
   return all;
 }
 
@@ -171,6 +175,8 @@ std::string ImageFolders::summary() const {
   std::string text = fmt::format("data: {} images", images);
   if (skipped_ > 0)
     text += fmt::format("; {} of {} skipped, the first: {}", skipped_, skipped_ + images, first_skipped_);
+  if (others_ > 0)
+    text += fmt::format("; files left out for their endings: {}, the first: '{}'", others_, first_other_);
   if (!class_names_.empty()) text += fmt::format("\nclasses: {}", fmt::join(class_names_, ", "));
   return text;
 }

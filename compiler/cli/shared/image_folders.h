@@ -51,6 +51,8 @@ class ImageFolders : public ReadData {
   std::vector<ImageFile> train_, validation_;
   int64_t skipped_ = 0;
   std::string first_skipped_;
+  int64_t others_ = 0;  // files with the ending of no image
+  std::string first_other_;
 };
 
 }  // namespace smelt::cli

@@ -216,7 +216,7 @@ class ImageFolder : public ::testing::Test {
   }
   std::string shown(const std::string& name, const std::string& label = "") const {
     std::string text;
-    for (const LabelledImage& image : list_images((directory_ / name).string(), label))
+    for (const LabelledImage& image : list_images((directory_ / name).string(), label).images)
       text += fmt::format("{}={} ", image.file.filename().string(),
                           !image.fault.empty() ? "!"
                           : image.class_name   ? *image.class_name
@@ -232,12 +232,36 @@ TEST_F(ImageFolder, ClassesAreDirectories) {
     add(name);
   EXPECT_EQ(shown("p"), "a.JPG=cat c.jpeg=more b.png=dog stray.png=! ");
   EXPECT_EQ(shown("p/dog/*.png"), "b.png=dog ");
+  EXPECT_EQ(shown("p/cat/../dog/./*.png"), "b.png=dog ");
   add("q/train/cat/a.png"), add("q/test/cat/a.png"), add("r/train/a.png"), add("r/plane/a.png");
   EXPECT_NE(message_of([&] { shown("q"); }).find("holds several data sets"), std::string::npos);
   EXPECT_EQ(shown("r"), "a.png=plane a.png=train ");
   fs::create_directories(directory_ / "empty");
   EXPECT_NE(message_of([&] { shown("empty"); }).find("has no images"), std::string::npos);
   EXPECT_NE(message_of([&] { shown("r", "kind"); }).find("--label-field kind"), std::string::npos);
+}
+
+TEST_F(ImageFolder, PartsOfDataAreNoClasses) {
+  add("s/train/a.png"), add("s/test/a.png");
+  EXPECT_HAS(message_of([&] { shown("s"); }), "holds several data sets: name one of '");
+  add("s/train/metadata.csv", "file_name,label\na.png,1\n"), add("s/plane/a.png");
+  EXPECT_HAS(message_of([&] { shown("s"); }), "/s/train'");
+  EXPECT_EQ(shown("s/train"), "a.png=1 ");
+}
+
+TEST_F(ImageFolder, LinksToDirectoriesAreFollowed) {
+  add("elsewhere/a.png"), add("l/dog/b.png");
+  fs::create_directory_symlink("../elsewhere", directory_ / "l/cat");
+  fs::create_directory_symlink("..", directory_ / "l/dog/up");
+  EXPECT_EQ(shown("l"), "a.png=cat b.png=dog ");
+}
+
+TEST_F(ImageFolder, FilesWithOtherEndingsAreCounted) {
+  for (const char* name : {"e/cat/a.jfif", "e/cat/b.JPE", "e/cat/c.txt", "e/cat/d"}) add(name);
+  EXPECT_EQ(shown("e"), "a.jfif=cat b.JPE=cat ");
+  const ListedImages listed = list_images((directory_ / "e").string(), "");
+  EXPECT_EQ(listed.others, 2);
+  EXPECT_EQ(listed.first_other, (directory_ / "e/cat/c.txt").string());
 }
 
 TEST_F(ImageFolder, TablesNameFilesAndLabels) {

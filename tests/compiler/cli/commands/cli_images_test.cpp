@@ -75,6 +75,7 @@ TEST_F(ImageCommands, DamagedImagesStopARunOrAreCounted) {
   const std::string whole = slurp(path("photos/dark/1.png"));
   spill(path("photos/dark/cut.png"), whole.substr(0, whole.size() - 20));
   spill(path("photos/dark/x.webp"), "RIFF");
+  spill(path("photos/dark/notes.txt"), "");
   const std::string train = "train vit.json --steps 1 --batch 2 --data photos ";
   expect_error(smelt(train),
                "photos/dark/cut.png': PNG: it is cut off (--on-bad-row skip leaves such images out)");
@@ -82,6 +83,8 @@ TEST_F(ImageCommands, DamagedImagesStopARunOrAreCounted) {
     const Outcome skipped = smelt(train + "--on-bad-row skip");
     expect_good(skipped);
     EXPECT_TRUE(has(skipped.err, "data: 60 images; 2 of 62 skipped, the first: ")) << skipped.err;
+    EXPECT_TRUE(has(skipped.err, "files left out for their endings: 1, the first: 'photos/dark/notes.txt'"))
+        << skipped.err;
   }
 }
 
