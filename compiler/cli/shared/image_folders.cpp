@@ -93,19 +93,23 @@ void ImageFolders::skip(const std::string& fault) {
   if (skipped_++ == 0) first_skipped_ = fault;
 }
 
-/// Names in the model's directory are its classes; else the names of the data are numbered in their order.
+/// Names in the model's directory are its classes; else the names of the data are numbered in their order,
+/// which is that of their values if all are numbers.
 void ImageFolders::number_classes(const Model& model, const std::vector<const Listed*>& lists) {
   class_names_ = class_names_of(model.path);
   std::set<std::string> names;
   bool numbered = false;
   for (const Listed* images : lists)
     for (const LabelledImage& image : *images) {
-      numbered |= !image.class_name;
-      if (image.class_name) names.insert(*image.class_name);
+      numbered |= image.number.has_value();
+      if (!image.number) names.insert(*image.class_name);
     }
   if (!class_names_.empty() || names.empty()) return;
   if (numbered) fail("labels of images are texts in some rows and numbers in others: expected one kind");
   class_names_.assign(names.begin(), names.end());
+  const auto value = [](const std::string& name) { return whole_number(name); };
+  const auto is_number = [](const std::optional<int64_t>& number) { return number.has_value(); };
+  if (std::ranges::all_of(class_names_, is_number, value)) std::ranges::stable_sort(class_names_, {}, value);
   if (classes_ > 0 && std::ssize(class_names_) > classes_)
     fail(
         "the images have {} classes ({}), but the model has {}: give its config.json an id2label, or its "
@@ -116,13 +120,23 @@ void ImageFolders::number_classes(const Model& model, const std::vector<const Li
 
 /// Returns nothing if it is none of the model's classes.
 std::optional<int32_t> ImageFolders::class_of(const LabelledImage& image) const {
-  if (!image.class_name) {
-    const bool fits = image.number >= 0 && image.number < (classes_ > 0 ? classes_ : INT32_MAX);
-    return fits ? std::optional(static_cast<int32_t>(image.number)) : std::nullopt;
+  if (image.class_name) {
+    const auto found = std::ranges::find(class_names_, *image.class_name);
+    if (found != class_names_.end()) return static_cast<int32_t>(found - class_names_.begin());
   }
-  const auto found = std::ranges::find(class_names_, *image.class_name);
-  if (found == class_names_.end()) return std::nullopt;
-  return static_cast<int32_t>(found - class_names_.begin());
+  const int64_t number = image.number.value_or(-1);
+  const bool fits = number >= 0 && number < (classes_ > 0 ? classes_ : INT32_MAX);
+  return fits ? std::optional(static_cast<int32_t>(number)) : std::nullopt;
+}
+
+/// Returns the message about an image of no class of the model.
+std::string ImageFolders::without_class(const LabelledImage& image) const {
+  const auto refused = [&](const std::string& label, const std::string& expected) {
+    return fmt::format("'{}': its label is {}: expected {}", image.file.string(), label, expected);
+  };
+  if (!image.number) return refused("'" + *image.class_name + "'", "one of " + some_names(class_names_));
+  return refused(std::to_string(*image.number),
+                 classes_ > 0 ? fmt::format("a class from 0 to {}", classes_ - 1) : "a number from 0 on");
 }
 
 std::vector<ImageFile> ImageFolders::find(const Listed& images) {
@@ -134,11 +148,7 @@ std::vector<ImageFile> ImageFolders::find(const Listed& images) {
     } catch (const Error& error) {
       skip(error.what());
     }
-    if (!number)
-      skip(fmt::format("'{}': its label is {}: expected {}", image.file.string(),
-                       image.class_name ? "'" + *image.class_name + "'" : std::to_string(image.number),
-                       image.class_name ? "one of " + some_names(class_names_)
-                                        : fmt::format("a class from 0 to {}", classes_ - 1)));
+    if (!number) skip(without_class(image));
   }
   return files;
 }

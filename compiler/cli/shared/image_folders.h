@@ -38,6 +38,7 @@ class ImageFolders : public ReadData {
   Listed list(const std::vector<std::string>& arguments);
   void number_classes(const Model& model, const std::vector<const Listed*>& lists);
   std::optional<int32_t> class_of(const LabelledImage& image) const;
+  std::string without_class(const LabelledImage& image) const;
   std::vector<ImageFile> find(const Listed& images);
   std::vector<ImageFile> checked(const Listed& images);
   void skip(const std::string& fault);

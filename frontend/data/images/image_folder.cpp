@@ -115,16 +115,6 @@ class ClassWalk {
   std::vector<std::string> with_table_;
 };
 
-std::optional<int64_t> whole_number(const Cell& cell) {
-  if (cell.is_number_integer()) return cell.get<int64_t>();
-  if (!cell.is_string()) return std::nullopt;
-  const auto& text = cell.get_ref<const std::string&>();
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// Reads a row of a table: the name of a file, and a label.
 LabelledImage labelled_by(const std::vector<Cell>& cells, const RowReader& reader,
                           const fs::path& directory) {
@@ -136,11 +126,10 @@ LabelledImage labelled_by(const std::vector<Cell>& cells, const RowReader& reade
   if (!cells[0].is_string() || cells[0].get_ref<const std::string&>().empty())
     return refuse("the name of a file in 'file_name'");
   image.file = directory / cells[0].get<std::string>();
-  const auto number = whole_number(cells[1]);
-  if (number)
-    image.number = *number;
+  if (cells[1].is_number_integer())
+    image.number = cells[1].get<int64_t>();
   else if (cells[1].is_string() && !cells[1].get_ref<const std::string&>().empty())
-    image.class_name = cells[1].get<std::string>();
+    image.class_name = cells[1].get<std::string>(), image.number = whole_number(*image.class_name);
   else
     return refuse("a label, which is a text or a whole number");
   return image;
@@ -187,6 +176,13 @@ ListedImages list_images(const std::string& argument, const std::string& label_c
     fail_with(Status::invalid_file, "'{}' has no images: expected CLASS/*.jpg or CLASS/*.png", argument);
   std::ranges::stable_sort(listed.images, {}, &LabelledImage::file);
   return listed;
+}
+
+std::optional<int64_t> whole_number(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 bool names_images(const std::string& argument) {

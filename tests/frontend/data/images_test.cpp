@@ -220,7 +220,7 @@ class ImageFolder : public ::testing::Test {
       text += fmt::format("{}={} ", image.file.filename().string(),
                           !image.fault.empty() ? "!"
                           : image.class_name   ? *image.class_name
-                                               : std::to_string(image.number));
+                                               : std::to_string(*image.number));
     return text;
   }
   TemporaryDirectory directory_;
@@ -269,6 +269,7 @@ TEST_F(ImageFolder, TablesNameFilesAndLabels) {
   EXPECT_EQ(shown("t"), "=! a.png=3 c.png=no d.png=! ");
   EXPECT_EQ(shown("t", "kind"), "=! a.png=x c.png=y d.png=z ");
   EXPECT_NE(message_of([&] { shown("t", "colour"); }).find("there is no column 'colour'"), std::string::npos);
+  EXPECT_EQ(list_images((directory_ / "t").string(), "").images[1].number, 3);
   add("t/metadata.jsonl", "{\"file_name\": \"a.png\", \"label\": 1}\n");
   EXPECT_NE(message_of([&] { shown("t"); }).find("expected one of them"), std::string::npos);
 }

@@ -102,6 +102,17 @@ TEST_F(ImageCommands, TablesAndNumbersOfClasses) {
   EXPECT_TRUE(has(skipped.err, "2 of 62 skipped")) << skipped.err;
 }
 
+TEST_F(ImageCommands, NamesThatAreNumbers) {
+  write_image("digits/10/1.png", 1), write_image("digits/9/0.png", 0);
+  const Outcome trained = smelt("train vit.json --steps 1 --batch 1 --data digits --run-dir run");
+  expect_good(trained);
+  EXPECT_TRUE(has(trained.err, "classes: 9, 10")) << trained.err;
+  spill(path("digits/metadata.csv"), "file_name,label\n10/1.png,10\n9/0.png,9\n9/0.png,1\n");
+  expect_good(smelt("evaluate run --data digits --json"));
+  spill(path("digits/metadata.csv"), "file_name,label\n10/1.png,11\n");
+  expect_error(smelt("evaluate run --data digits"), "its label is 11: expected a class from 0 to 1");
+}
+
 TEST_F(ImageCommands, OptionsOfTextsAreRefused) {
   const std::string train = "train vit.json --steps 1 --data photos ";
   expect_error(smelt(train + "--text-field text"), "leave them out for images");
