@@ -22,18 +22,24 @@ std::string some_names(const std::vector<std::string>& names) {
                      names.size() > shown ? ", ..." : "");
 }
 
+uint64_t mix_key(const ImageFile& file) {
+  const std::string name = file.path.filename().string();
+  Checksum sum;
+  const uint64_t numbers[] = {file.sum, static_cast<uint64_t>(file.label)};
+  sum.add(std::as_bytes(std::span(numbers)));
+  sum.add(std::as_bytes(std::span(name)));
+  return sum.value() * 0x9E3779B97F4A7C15u;  // the upper bits depend on all others
+}
+
 /// Mixes the classes, so that each part of the list has images of all. The order depends on the names and the
 /// content of the files alone, and not on the directory that they are in.
-void mix(std::vector<ImageFile>& files) {
-  const auto key = [](const ImageFile& file) {
-    const std::string name = file.path.filename().string();
-    Checksum sum;
-    const uint64_t numbers[] = {file.sum, static_cast<uint64_t>(file.label)};
-    sum.add(std::as_bytes(std::span(numbers)));
-    sum.add(std::as_bytes(std::span(name)));
-    return sum.value() * 0x9E3779B97F4A7C15u;  // the upper bits depend on all others
-  };
-  std::ranges::stable_sort(files, {}, key);
+std::vector<ImageFile> mixed(std::vector<ImageFile> files) {
+  std::vector<std::pair<uint64_t, size_t>> order;  // ties keep the order of the files
+  for (const ImageFile& file : files) order.emplace_back(mix_key(file), order.size());
+  std::ranges::sort(order);
+  std::vector<ImageFile> result;
+  for (const auto& [key, index] : order) result.push_back(std::move(files[index]));
+  return result;
 }
 
 const Port* pixel_port(const Plan& plan) {
@@ -162,8 +168,7 @@ std::vector<ImageFile> ImageFolders::checked(const Listed& images) {
     else
       skip(faults[i]);
   }
-  mix(good);
-  return good;
+  return mixed(std::move(good));
 }
 
 ImageRange ImageFolders::range(std::vector<ImageFile> files, const PlanEntry& entry,
