@@ -13,6 +13,7 @@ namespace smelt::cli {
 namespace {
 
 constexpr size_t kShownNames = 8;
+constexpr const char* kDescriptions[] = {"config.json", "spec.json", "model.ir"};
 
 /// Returns "'a', 'b', ..." with the first of the names.
 std::string some_names(const std::vector<std::string>& names) {
@@ -42,6 +43,11 @@ std::vector<ImageFile> mixed(std::vector<ImageFile> files) {
   return result;
 }
 
+bool holds_description(const std::filesystem::path& directory) {
+  return std::ranges::any_of(
+      kDescriptions, [&](const char* name) { return std::filesystem::is_regular_file(directory / name); });
+}
+
 const Port* pixel_port(const Plan& plan) {
   for (const PlanEntry& entry : plan.entries)
     for (const Port& port : entry.inputs)
@@ -62,10 +68,22 @@ std::optional<ImageShape> image_shape(const Model& model) {
   return ImageShape{side(1), side(2), side(3)};
 }
 
+std::filesystem::path image_directory(const Model& model) {
+  if (model.description) return model.path;
+  std::filesystem::path directory = model.named_weights;
+  if (!directory.empty()) directory = model_path(directory);
+  if (!std::filesystem::is_directory(directory)) directory = directory.parent_path();
+  if (!directory.empty() && holds_description(directory)) return directory;
+  fail(
+      "'{}' is a plan, which has neither the preprocessor_config.json nor the names of the classes: give the "
+      "model's directory in its place, or as --weights",
+      model.path.string());
+}
+
 ImageFolders::ImageFolders(const Model& model, ImageFoldersOptions options)
     : options_(std::move(options)),
       shape_(image_shape(model).value()),
-      processor_(image_processor_of(model.path, shape_.channels, shape_.height, shape_.width)) {
+      processor_(image_processor_of(image_directory(model), shape_.channels, shape_.height, shape_.width)) {
   if (options_.data.empty()) fail("there is no data: name directories or files of images with --data");
   if (const TransformerSpec* spec = model.spec(); spec && spec->head.kind == HeadKind::image_classes)
     classes_ = spec->head.classes;
@@ -102,7 +120,7 @@ void ImageFolders::skip(const std::string& fault) {
 /// Names in the model's directory are its classes; else the names of the data are numbered in their order,
 /// which is that of their values if all are numbers.
 void ImageFolders::number_classes(const Model& model, const std::vector<const Listed*>& lists) {
-  class_names_ = class_names_of(model.path);
+  class_names_ = class_names_of(image_directory(model));
   std::set<std::string> names;
   bool numbered = false;
   for (const Listed* images : lists)

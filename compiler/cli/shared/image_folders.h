@@ -1,6 +1,7 @@
 // ImageFolders: the sources of images of a command, and their division into training and held-back data.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,10 @@ struct ImageFoldersOptions {
 
 /// Returns the form of the images that a model takes; nothing if it takes none.
 std::optional<ImageShape> image_shape(const Model& model);
+
+/// Returns the directory with the preprocessor_config.json and the names of the classes of a model; for a
+/// plan, that of --weights. Throws Error if a plan has no weights of a model's directory.
+std::filesystem::path image_directory(const Model& model);
 
 class ImageFolders : public ReadData {
  public:

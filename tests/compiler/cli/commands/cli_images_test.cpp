@@ -50,6 +50,12 @@ TEST_F(ImageCommands, ClassesOfDirectoriesAreLearnt) {
   const Outcome one = smelt("evaluate run --data one --json");
   expect_good(one);
   EXPECT_EQ(Json::parse(one.out)["accuracy"], 1.0);
+  expect_good(smelt("compile vit.json --max B=8 -o vit.plan"));
+  const Outcome plan = smelt("evaluate vit.plan --weights run --data one --json");
+  expect_good(plan);
+  EXPECT_EQ(plan.out, one.out);
+  expect_error(smelt("train vit.plan --from-scratch --steps 1 --batch 2 --data photos"),
+               "'vit.plan' is a plan, which has neither the preprocessor_config.json nor the names");
   expect_error(smelt("evaluate run --data photos/dark --json"), "it is in no directory of a class");
   write_image("other/grey/1.png", 1);
   expect_error(smelt("evaluate run --data other"), "its label is 'grey': expected one of 'bright', 'dark'");
