@@ -36,7 +36,7 @@ struct DecodedImage {
   int orientation = 1;
 };
 
-/// Throws Error if files of images cannot be decoded to so many channels: only 1 and 3 are.
+/// Throws Error if files of images cannot be decoded to `channels` channels: it must be 1 or 3.
 void check_image_channels(int64_t channels);
 
 /// Decodes a JPEG or PNG, whose first bytes decide which it is, to `channels` channels (1 or 3), upright by
