@@ -19,8 +19,9 @@ HostTensor read_images(const std::string& path, const std::vector<std::string>& 
     const std::vector<int64_t> sizes = {std::ssize(files), shape->channels, shape->height, shape->width};
     const auto bytes = static_cast<size_t>(count_elements(sizes)) * sizeof(float);
     HostTensor tensor{"pixel_values", DType::f32, sizes, std::vector<std::byte>(bytes)};
-    read_image_files(found, image_processor_of(model.path, shape->channels, shape->height, shape->width),
-                     *shape, {reinterpret_cast<float*>(tensor.bytes.data()), bytes / sizeof(float)});
+    read_image_files(
+        found, image_processor_of(cli::image_directory(model), shape->channels, shape->height, shape->width),
+        *shape, {reinterpret_cast<float*>(tensor.bytes.data()), bytes / sizeof(float)});
     return tensor;
   });
 }

@@ -15,26 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// An argument without its share.
-struct Named {
-  std::string path;
-  std::optional<double> weight;
-};
-
-Named without_weight(const std::string& argument) {
-  const size_t at = argument.rfind('=');
-  std::error_code ignored;
-  if (at == argument.npos || at == 0 || fs::exists(argument, ignored)) return {argument, std::nullopt};
-  double weight = 0;
-  const char *begin = argument.data() + at + 1, *end = argument.data() + argument.size();
-  const auto [stop, error] = std::from_chars(begin, end, weight);
-  if (error != std::errc() || stop != end) return {argument, std::nullopt};
-  if (!std::isfinite(weight) || weight <= 0)
-    fail("'{}': a share of {}: expected a number above 0, such as {}=0.7", argument, weight,
-         argument.substr(0, at));
-  return {argument.substr(0, at), weight};
-}
-
 bool is_pattern(const std::string& path) {
   std::error_code ignored;
   return path.find_first_of("*?[") != path.npos && !fs::exists(path, ignored);
@@ -103,8 +83,22 @@ std::vector<fs::path> files_of(const fs::path& directory) {
 
 }  // namespace
 
+NamedSource name_source(const std::string& argument) {
+  const size_t at = argument.rfind('=');
+  std::error_code ignored;
+  if (at == argument.npos || at == 0 || fs::exists(argument, ignored)) return {argument, std::nullopt};
+  double weight = 0;
+  const char *begin = argument.data() + at + 1, *end = argument.data() + argument.size();
+  const auto [stop, error] = std::from_chars(begin, end, weight);
+  if (error != std::errc() || stop != end) return {argument, std::nullopt};
+  if (!std::isfinite(weight) || weight <= 0)
+    fail("'{}': a share of {}: expected a number above 0, such as {}=0.7", argument, weight,
+         argument.substr(0, at));
+  return {argument.substr(0, at), weight};
+}
+
 DataSource read_source(const std::string& argument) {
-  const Named named = without_weight(argument);
+  const NamedSource named = name_source(argument);
   DataSource source{named.path, named.weight, {}};
   if (is_pattern(named.path))
     source.files = matches(named.path);
@@ -116,7 +110,7 @@ DataSource read_source(const std::string& argument) {
 }
 
 bool names_rows(const std::string& argument) {
-  const Named named = without_weight(argument);
+  const NamedSource named = name_source(argument);
   if (named.weight || named.path == "-" || is_pattern(named.path)) return true;
   std::error_code ignored;
   if (fs::is_directory(named.path, ignored) || is_compressed_name(named.path)) return true;

@@ -17,6 +17,15 @@ struct DataSource {
   std::vector<std::filesystem::path> files;
 };
 
+/// A source as the user named it: its path, and its share.
+struct NamedSource {
+  std::string path;
+  std::optional<double> weight;
+};
+
+/// Divides "PATH=WEIGHT"; without a share, or if a file of the whole name exists, all is the path.
+NamedSource name_source(const std::string& argument);
+
 /// Returns the source that "PATH" or "PATH=WEIGHT" names. A directory has its files with rows, in the order
 /// of their names, or the files that its state.json lists (Hugging Face's save_to_disk). A pattern ("*", "?",
 /// "[") has the files that match it. "-" is standard input. Throws Error if there is no such file.

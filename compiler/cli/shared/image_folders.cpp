@@ -13,6 +13,7 @@ namespace smelt::cli {
 namespace {
 
 constexpr size_t kShownNames = 8;
+constexpr const char* kDescriptions[] = {"config.json", "spec.json", "model.ir"};
 
 /// Returns "'a', 'b', ..." with the first of the names.
 std::string some_names(const std::vector<std::string>& names) {
@@ -22,18 +23,29 @@ std::string some_names(const std::vector<std::string>& names) {
                      names.size() > shown ? ", ..." : "");
 }
 
+uint64_t mix_key(const ImageFile& file) {
+  const std::string name = file.path.filename().string();
+  Checksum sum;
+  const uint64_t numbers[] = {file.sum, static_cast<uint64_t>(file.label)};
+  sum.add(std::as_bytes(std::span(numbers)));
+  sum.add(std::as_bytes(std::span(name)));
+  return sum.value() * 0x9E3779B97F4A7C15u;  // the upper bits depend on all others
+}
+
 /// Mixes the classes, so that each part of the list has images of all. The order depends on the names and the
 /// content of the files alone, and not on the directory that they are in.
-void mix(std::vector<ImageFile>& files) {
-  const auto key = [](const ImageFile& file) {
-    const std::string name = file.path.filename().string();
-    Checksum sum;
-    const uint64_t numbers[] = {file.sum, static_cast<uint64_t>(file.label)};
-    sum.add(std::as_bytes(std::span(numbers)));
-    sum.add(std::as_bytes(std::span(name)));
-    return sum.value() * 0x9E3779B97F4A7C15u;  // the upper bits depend on all others
-  };
-  std::ranges::stable_sort(files, {}, key);
+std::vector<ImageFile> mixed(std::vector<ImageFile> files) {
+  std::vector<std::pair<uint64_t, size_t>> order;  // ties keep the order of the files
+  for (const ImageFile& file : files) order.emplace_back(mix_key(file), order.size());
+  std::ranges::sort(order);
+  std::vector<ImageFile> result;
+  for (const auto& [key, index] : order) result.push_back(std::move(files[index]));
+  return result;
+}
+
+bool holds_description(const std::filesystem::path& directory) {
+  return std::ranges::any_of(
+      kDescriptions, [&](const char* name) { return std::filesystem::is_regular_file(directory / name); });
 }
 
 const Port* pixel_port(const Plan& plan) {
@@ -56,13 +68,23 @@ std::optional<ImageShape> image_shape(const Model& model) {
   return ImageShape{side(1), side(2), side(3)};
 }
 
+std::filesystem::path image_directory(const Model& model) {
+  if (model.description) return model.path;
+  std::filesystem::path directory = model.named_weights;
+  if (!directory.empty()) directory = model_path(directory);
+  if (!std::filesystem::is_directory(directory)) directory = directory.parent_path();
+  if (!directory.empty() && holds_description(directory)) return directory;
+  fail(
+      "'{}' is a plan, which has neither the preprocessor_config.json nor the names of the classes: give the "
+      "model's directory in its place, or as --weights",
+      model.path.string());
+}
+
 ImageFolders::ImageFolders(const Model& model, ImageFoldersOptions options)
     : options_(std::move(options)),
       shape_(image_shape(model).value()),
-      processor_(image_processor_of(model.path, shape_.channels, shape_.height, shape_.width)) {
-  if (shape_.channels != 1 && shape_.channels != 3)
-    fail("'{}' takes images of {} channels: files of images have 1 or 3; make a data set of records",
-         model.path.string(), shape_.channels);
+      processor_(image_processor_of(image_directory(model), shape_.channels, shape_.height, shape_.width)) {
+  if (options_.data.empty()) fail("there is no data: name directories or files of images with --data");
   if (const TransformerSpec* spec = model.spec(); spec && spec->head.kind == HeadKind::image_classes)
     classes_ = spec->head.classes;
   const Listed train = list(options_.data), validation = list(options_.validation);
@@ -75,13 +97,17 @@ ImageFolders::ImageFolders(const Model& model, ImageFoldersOptions options)
 
 ImageFolders::Listed ImageFolders::list(const std::vector<std::string>& arguments) {
   Listed all;
-  for (const std::string& argument : arguments)
-    for (LabelledImage& image : list_images(argument, options_.label_field)) {
+  for (const std::string& argument : arguments) {
+    ListedImages listed = list_images(argument, options_.label_field);
+    if (others_ == 0) first_other_ = listed.first_other;
+    others_ += listed.others;
+    for (LabelledImage& image : listed.images) {
       if (image.fault.empty())
         all.push_back(std::move(image));
       else
         skip(image.fault);
     }
+  }
   return all;
 }
 
@@ -91,19 +117,23 @@ void ImageFolders::skip(const std::string& fault) {
   if (skipped_++ == 0) first_skipped_ = fault;
 }
 
-/// Names in the model's directory are its classes; else the names of the data are numbered in their order.
+/// Names in the model's directory are its classes; else the names of the data are numbered in their order,
+/// which is that of their values if all are numbers.
 void ImageFolders::number_classes(const Model& model, const std::vector<const Listed*>& lists) {
-  class_names_ = class_names_of(model.path);
+  class_names_ = class_names_of(image_directory(model));
   std::set<std::string> names;
   bool numbered = false;
   for (const Listed* images : lists)
     for (const LabelledImage& image : *images) {
-      numbered |= !image.class_name;
-      if (image.class_name) names.insert(*image.class_name);
+      numbered |= image.number.has_value();
+      if (!image.number) names.insert(*image.class_name);
     }
   if (!class_names_.empty() || names.empty()) return;
   if (numbered) fail("labels of images are texts in some rows and numbers in others: expected one kind");
   class_names_.assign(names.begin(), names.end());
+  const auto value = [](const std::string& name) { return whole_number(name); };
+  const auto is_number = [](const std::optional<int64_t>& number) { return number.has_value(); };
+  if (std::ranges::all_of(class_names_, is_number, value)) std::ranges::stable_sort(class_names_, {}, value);
   if (classes_ > 0 && std::ssize(class_names_) > classes_)
     fail(
         "the images have {} classes ({}), but the model has {}: give its config.json an id2label, or its "
@@ -114,13 +144,23 @@ void ImageFolders::number_classes(const Model& model, const std::vector<const Li
 
 /// Returns nothing if it is none of the model's classes.
 std::optional<int32_t> ImageFolders::class_of(const LabelledImage& image) const {
-  if (!image.class_name) {
-    const bool fits = image.number >= 0 && image.number < (classes_ > 0 ? classes_ : INT32_MAX);
-    return fits ? std::optional(static_cast<int32_t>(image.number)) : std::nullopt;
+  if (image.class_name) {
+    const auto found = std::ranges::find(class_names_, *image.class_name);
+    if (found != class_names_.end()) return static_cast<int32_t>(found - class_names_.begin());
   }
-  const auto found = std::ranges::find(class_names_, *image.class_name);
-  if (found == class_names_.end()) return std::nullopt;
-  return static_cast<int32_t>(found - class_names_.begin());
+  const int64_t number = image.number.value_or(-1);
+  const bool fits = number >= 0 && number < (classes_ > 0 ? classes_ : INT32_MAX);
+  return fits ? std::optional(static_cast<int32_t>(number)) : std::nullopt;
+}
+
+/// Returns the message about an image of no class of the model.
+std::string ImageFolders::without_class(const LabelledImage& image) const {
+  const auto refused = [&](const std::string& label, const std::string& expected) {
+    return fmt::format("'{}': its label is {}: expected {}", image.file.string(), label, expected);
+  };
+  if (!image.number) return refused("'" + *image.class_name + "'", "one of " + some_names(class_names_));
+  return refused(std::to_string(*image.number),
+                 classes_ > 0 ? fmt::format("a class from 0 to {}", classes_ - 1) : "a number from 0 on");
 }
 
 std::vector<ImageFile> ImageFolders::find(const Listed& images) {
@@ -132,11 +172,7 @@ std::vector<ImageFile> ImageFolders::find(const Listed& images) {
     } catch (const Error& error) {
       skip(error.what());
     }
-    if (!number)
-      skip(fmt::format("'{}': its label is {}: expected {}", image.file.string(),
-                       image.class_name ? "'" + *image.class_name + "'" : std::to_string(image.number),
-                       image.class_name ? "one of " + some_names(class_names_)
-                                        : fmt::format("a class from 0 to {}", classes_ - 1)));
+    if (!number) skip(without_class(image));
   }
   return files;
 }
@@ -150,8 +186,7 @@ std::vector<ImageFile> ImageFolders::checked(const Listed& images) {
     else
       skip(faults[i]);
   }
-  mix(good);
-  return good;
+  return mixed(std::move(good));
 }
 
 ImageRange ImageFolders::range(std::vector<ImageFile> files, const PlanEntry& entry,
@@ -173,6 +208,8 @@ std::string ImageFolders::summary() const {
   std::string text = fmt::format("data: {} images", images);
   if (skipped_ > 0)
     text += fmt::format("; {} of {} skipped, the first: {}", skipped_, skipped_ + images, first_skipped_);
+  if (others_ > 0)
+    text += fmt::format("; files left out for their endings: {}, the first: '{}'", others_, first_other_);
   if (!class_names_.empty()) text += fmt::format("\nclasses: {}", fmt::join(class_names_, ", "));
   return text;
 }

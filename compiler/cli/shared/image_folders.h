@@ -1,6 +1,7 @@
 // ImageFolders: the sources of images of a command, and their division into training and held-back data.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,10 @@ struct ImageFoldersOptions {
 /// Returns the form of the images that a model takes; nothing if it takes none.
 std::optional<ImageShape> image_shape(const Model& model);
 
+/// Returns the directory with the preprocessor_config.json and the names of the classes of a model; for a
+/// plan, that of --weights. Throws Error if a plan has no weights of a model's directory.
+std::filesystem::path image_directory(const Model& model);
+
 class ImageFolders : public ReadData {
  public:
   /// Lists and checks all images. Throws Error with the file's name for one that cannot be used, unless
@@ -38,6 +43,7 @@ class ImageFolders : public ReadData {
   Listed list(const std::vector<std::string>& arguments);
   void number_classes(const Model& model, const std::vector<const Listed*>& lists);
   std::optional<int32_t> class_of(const LabelledImage& image) const;
+  std::string without_class(const LabelledImage& image) const;
   std::vector<ImageFile> find(const Listed& images);
   std::vector<ImageFile> checked(const Listed& images);
   void skip(const std::string& fault);
@@ -51,6 +57,8 @@ class ImageFolders : public ReadData {
   std::vector<ImageFile> train_, validation_;
   int64_t skipped_ = 0;
   std::string first_skipped_;
+  int64_t others_ = 0;  // files with the ending of no image
+  std::string first_other_;
 };
 
 }  // namespace smelt::cli

@@ -126,6 +126,7 @@ void refuse_unexpected(const Model& model, std::vector<std::string> names) {
 Model open_model(const fs::path& path, const WeightFlags& weights) {
   Model model;
   model.path = model_path(path);
+  model.named_weights = weights.weights;
   if (!weights.weights.empty() && weights.from_scratch)
     fail("--weights {} and --from-scratch say different things: give one of them", weights.weights);
   if (!weights.weights.empty()) model.weights = weights_at(weights.weights);

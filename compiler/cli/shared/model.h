@@ -22,6 +22,7 @@ struct Model {
   std::shared_ptr<const Plan> plan;        // null until compile_model has compiled a description
   Json about;                              // the model's description as JSON; null for graphs in text form
   std::optional<Weights> weights;          // includes the adapter's tensors; empty: no weights were found
+  std::filesystem::path named_weights;     // path of --weights; empty: the model's own
   std::optional<Adapter> adapter;
   DefaultBounds bounds;  // bounds of symbols that were not set by --max, but by other options
 

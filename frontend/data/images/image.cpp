@@ -41,6 +41,14 @@ Image colours_to_grey(const Image& colours) {
 
 }  // namespace
 
+void check_image_channels(int64_t channels) {
+  if (channels != 1 && channels != 3)
+    fail(
+        "the model takes images of {} channels: files of images have 1 or 3; give it pixel_values, or make a "
+        "data set of records",
+        channels);
+}
+
 void check_image_size(int64_t width, int64_t height, size_t file_bytes, int64_t most_per_byte) {
   if (width < 1 || height < 1)
     fail_with(Status::invalid_file, "its size is {} x {}: expected pixels", width, height);
@@ -54,6 +62,7 @@ void check_image_size(int64_t width, int64_t height, size_t file_bytes, int64_t 
 }
 
 Image decode_image(std::span<const std::byte> file, int64_t channels) {
+  check_image_channels(channels);
   DecodedImage decoded = decode(file);
   Image image = upright(std::move(decoded.image), decoded.orientation);
   if (image.channels == channels) return image;

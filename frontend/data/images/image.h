@@ -36,10 +36,13 @@ struct DecodedImage {
   int orientation = 1;
 };
 
+/// Throws Error if files of images cannot be decoded to `channels` channels: it must be 1 or 3.
+void check_image_channels(int64_t channels);
+
 /// Decodes a JPEG or PNG, whose first bytes decide which it is, to `channels` channels (1 or 3), upright by
 /// its EXIF orientation. Transparency is ignored, 16 bits become 8, and CMYK and palettes become colours as
 /// by PIL's convert("RGB"), or "L" for one channel. Throws Error (invalid_file) if the data are of another
-/// format, damaged, cut off, or of more than kMostPixels pixels.
+/// format, damaged, cut off, or of more than kMostPixels pixels; Error if `channels` is neither 1 nor 3.
 Image decode_image(std::span<const std::byte> file, int64_t channels);
 
 /// Decoders of one format, to grey or colours as they are stored.

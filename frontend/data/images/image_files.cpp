@@ -35,8 +35,13 @@ std::string in_file(const ImageFile& file, const Error& error) {
   return text.find(path) == text.npos ? fmt::format("'{}': {}", path, text) : text;
 }
 
-/// Returns a message if the file cannot be used.
-std::string check_image(ImageFile& file, const ImageProcessor& processor, const ImageShape& shape) {
+/// The result of a check: a message if the file cannot be used, and the kind of its fault.
+struct Checked {
+  std::string fault = {};
+  Status status = Status::ok;
+};
+
+Checked check_image(ImageFile& file, const ImageProcessor& processor, const ImageShape& shape) {
   std::vector<float> values(static_cast<size_t>(shape.channels * shape.height * shape.width));
   try {
     const std::string bytes = bytes_of(file);
@@ -44,10 +49,24 @@ std::string check_image(ImageFile& file, const ImageProcessor& processor, const 
     Checksum sum;
     sum.add(std::as_bytes(std::span(bytes)));
     file.sum = std::max<uint64_t>(1, sum.value());
-    return "";
+    return {};
   } catch (const Error& error) {
-    return in_file(file, error);
+    return {in_file(file, error), error.status()};
   }
+}
+
+/// Whether the result follows from the content of the file, and not from the state of the machine.
+bool lasts(const Checked& checked) {
+  return checked.status == Status::ok || checked.status == Status::invalid_file;
+}
+
+/// Checks the files in parallel. Returns false if one of the results may be another the next time.
+bool check_part(std::span<ImageFile> files, std::span<std::string> faults, const ImageProcessor& processor,
+                const ImageShape& shape) {
+  std::vector<Checked> checked(files.size());
+  in_parallel(files.size(), [&](size_t i) { checked[i] = check_image(files[i], processor, shape); });
+  std::ranges::transform(checked, faults.begin(), &Checked::fault);
+  return std::ranges::all_of(checked, lasts);
 }
 
 std::string key_of_files(std::span<const ImageFile> files, const ImageProcessor& processor,
@@ -109,16 +128,16 @@ std::vector<std::string> check_images(std::span<ImageFile> files, const ImagePro
       cache.empty() ? fs::path() : cache / "data" / ("images-" + key_of_files(files, processor, shape));
   if (auto faults = cached_check(stored, files)) return *faults;
   std::vector<std::string> faults(files.size());
+  bool last = true;
   for (size_t begin = 0; begin < files.size(); begin += kFilesAtOnce) {
     const size_t count = std::min(kFilesAtOnce, files.size() - begin);
-    in_parallel(count,
-                [&](size_t i) { faults[begin + i] = check_image(files[begin + i], processor, shape); });
     const auto made = std::span(faults).subspan(begin, count);
+    last &= check_part(files.subspan(begin, count), made, processor, shape);
     if (stops && std::ranges::any_of(made, [](const std::string& fault) { return !fault.empty(); }))
       return faults;
   }
   const std::string text = lines_of(files, faults);
-  if (!cache.empty()) write_cache_file(stored, {std::as_bytes(std::span(text))});
+  if (last && !cache.empty()) write_cache_file(stored, {std::as_bytes(std::span(text))});
   return faults;
 }
 

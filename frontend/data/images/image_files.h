@@ -30,7 +30,8 @@ ImageFile find_image_file(const std::filesystem::path& path, int32_t label);
 
 /// Decodes the files in parallel and sets their checksums. Returns a message for each file that is damaged,
 /// and an empty text for the others. If `stops`, files after the first damaged ones may remain unchecked. The
-/// results are stored in the cache directory, and are taken from there while no file changes.
+/// results are stored in the cache directory, and are taken from there while no file changes; they are not
+/// stored if a file could not be read, which may pass.
 std::vector<std::string> check_images(std::span<ImageFile> files, const ImageProcessor& processor,
                                       const ImageShape& shape, bool stops);
 

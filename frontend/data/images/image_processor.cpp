@@ -24,13 +24,13 @@ constexpr std::array<ProcessorRow, 2> kProcessors = {
      {"DeiT", R"({"size": 256, "resample": 3, "do_center_crop": true, "crop_size": 224})"}}};
 
 /// Fields that are read, and those that do not change the values of an image.
-constexpr std::array<std::string_view, 10> kRead = {
-    "do_resize",  "size",           "resample",     "do_center_crop", "crop_size",
-    "do_rescale", "rescale_factor", "do_normalize", "image_mean",     "image_std"};
-constexpr std::array<std::string_view, 9> kWithoutEffect = {
-    "image_processor_type",  "feature_extractor_type", "processor_class",
-    "_valid_processor_keys", "do_convert_rgb",         "data_format",
-    "return_tensors",        "default_to_square",      "model_input_names"};
+constexpr std::array<std::string_view, 11> kRead = {
+    "do_resize",  "size",           "default_to_square", "resample",   "do_center_crop", "crop_size",
+    "do_rescale", "rescale_factor", "do_normalize",      "image_mean", "image_std"};
+constexpr std::array<std::string_view, 8> kWithoutEffect = {"image_processor_type", "feature_extractor_type",
+                                                            "processor_class",      "_valid_processor_keys",
+                                                            "do_convert_rgb",       "data_format",
+                                                            "return_tensors",       "model_input_names"};
 
 /// The fields of a file, with the defaults of its type.
 class Fields {
@@ -70,8 +70,10 @@ class Fields {
       refuse(name, fmt::format("{} numbers, one per channel", count));
     return value.get<std::vector<double>>();
   }
-  ImageSize size(const std::string& name) const {
+  /// `square`: a number is the side of a square, and not the shortest edge.
+  ImageSize size(const std::string& name, bool square = true) const {
     const Json value = at(name);
+    if (value.is_number_integer() && !square) return {0, 0, side(name, value)};
     if (value.is_number_integer()) return {side(name, value), side(name, value), 0};
     if (value.is_object() && value.contains("height") && value.contains("width"))
       return {side(name, value["height"]), side(name, value["width"]), 0};
@@ -134,15 +136,17 @@ Image cropped(const Image& image, const ImageSize& size) {
 }  // namespace
 
 ImageProcessor::ImageProcessor(int64_t channels, ImageSize size) : channels_(channels), size_(size) {
+  check_image_channels(channels);
   const std::vector<double> half(static_cast<size_t>(channels), 0.5);
   make_table(half, half);
 }
 
 ImageProcessor::ImageProcessor(int64_t channels, const Json& config, const std::string& file)
     : channels_(channels) {
+  check_image_channels(channels);
   const Fields fields(config, file);
   if (fields.flag("do_resize", true)) {
-    size_ = fields.size("size");
+    size_ = fields.size("size", fields.flag("default_to_square", true));
     const Json resample = fields.at("resample");
     const auto filter =
         resample.is_number_integer() ? image_filter_of(resample.get<int64_t>()) : std::nullopt;

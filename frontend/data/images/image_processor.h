@@ -19,6 +19,7 @@ struct ImageSize {
   int64_t shortest_edge = 0;  // 0: height and width are given
 };
 
+/// Its constructors throw Error if `channels` is neither 1 nor 3.
 class ImageProcessor {
  public:
   /// The defaults of ViTImageProcessor for images of this size: bilinear, [0, 1], mean and deviation 0.5.

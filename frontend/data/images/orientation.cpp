@@ -46,8 +46,8 @@ int exif_orientation(std::span<const std::byte> bytes) {
   return 1;
 }
 
-/// Orientations 5 to 8 exchange rows and columns. In the stored image, 2, 3, 7 and 8 have the right at the
-/// left, or above, and 3, 4, 6 and 7 the bottom at the top, or left.
+/// An orientation consists of up to three steps: 5 to 8 exchange rows and columns; 2, 3, 7 and 8 read the
+/// stored columns from right to left; 3, 4, 6 and 7 read the stored rows from bottom to top.
 Image upright(Image image, int orientation) {
   if (orientation <= 1 || orientation > 8) return image;
   const bool swaps = orientation >= 5;

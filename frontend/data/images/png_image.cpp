@@ -23,7 +23,10 @@ struct PngDecoder {
   explicit PngDecoder(std::span<const std::byte> file) : left(file) {
     png = ::png_create_read_struct(PNG_LIBPNG_VER_STRING, this, stop, [](png_structp, png_const_charp) {});
     info = png != nullptr ? ::png_create_info_struct(png) : nullptr;
-    if (info == nullptr) fail_with(Status::out_of_memory, "PNG: no memory for a decoder");
+    if (info == nullptr) {
+      ::png_destroy_read_struct(&png, nullptr, nullptr);  // no destructor runs for a constructor that throws
+      fail_with(Status::out_of_memory, "PNG: no memory for a decoder");
+    }
     ::png_set_read_fn(png, this, read);
   }
   PngDecoder(const PngDecoder&) = delete;

@@ -3,8 +3,10 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 
+#include "frontend/data/images/image_files.h"
 #include "frontend/data/images/image_folder.h"
 #include "frontend/data/images/image_processor.h"
 #include "runtime/system/file.h"
@@ -120,6 +122,15 @@ TEST(Images, OtherFilesAreRefused) {
             "its first bytes are those of no JPEG or PNG: expected a JPEG or a PNG");
 }
 
+TEST(Images, HaveOneOrThreeChannels) {
+  const std::string bytes = read_text_file(kImages / "grey.jpg");
+  for (const int64_t channels : {0, 2, 4}) {
+    EXPECT_HAS(message_of([&] { decoded(bytes, channels); }), "files of images have 1 or 3");
+    EXPECT_HAS(message_of([&] { ImageProcessor(channels, ImageSize{8, 8, 0}); }), "have 1 or 3");
+    EXPECT_HAS(message_of([&] { ImageProcessor(channels, Json::object(), "p.json"); }), "have 1 or 3");
+  }
+}
+
 /// A 2 x 1 image with bytes 1 and 2 as each orientation has it upright.
 TEST(Images, OrientationsTurnAnImage) {
   Image image(2, 1, 1);
@@ -168,6 +179,35 @@ TEST(ImageProcessors, RefuseWhatTheyDoNotKnowByName) {
   EXPECT_EQ(ImageProcessor(3, Json::parse(good), "p.json").made_size()->height, 224);
 }
 
+class ImageChecks : public ::testing::Test {
+ protected:
+  void SetUp() override { ::setenv("SMELT_CACHE_DIR", cache_.path().c_str(), 1); }
+  void TearDown() override {
+    if (before_.empty())
+      ::unsetenv("SMELT_CACHE_DIR");
+    else
+      ::setenv("SMELT_CACHE_DIR", before_.c_str(), 1);
+  }
+  std::string check(ImageFile file) const {
+    return check_images({&file, 1}, ImageProcessor(3, ImageSize{4, 4, 0}), {3, 4, 4}, false)[0];
+  }
+  bool is_cached() const { return fs::exists(cache_ / "data") && !fs::is_empty(cache_ / "data"); }
+
+  TemporaryDirectory directory_, cache_;
+  const std::string before_ = std::getenv("SMELT_CACHE_DIR") ? std::getenv("SMELT_CACHE_DIR") : "";
+};
+
+TEST_F(ImageChecks, DamageIsCachedButNotFaultsThatPass) {
+  const fs::path path = directory_.write("a.png", "no image");
+  const ImageFile file = find_image_file(path, 0);
+  fs::rename(path, directory_ / "elsewhere");
+  EXPECT_HAS(check(file), "No such file");
+  EXPECT_FALSE(is_cached());
+  fs::rename(directory_ / "elsewhere", path);
+  EXPECT_HAS(check(file), "expected a JPEG or a PNG");
+  EXPECT_TRUE(is_cached());
+}
+
 class ImageFolder : public ::testing::Test {
  protected:
   void add(const std::string& name, const std::string& bytes = "") const {
@@ -176,11 +216,11 @@ class ImageFolder : public ::testing::Test {
   }
   std::string shown(const std::string& name, const std::string& label = "") const {
     std::string text;
-    for (const LabelledImage& image : list_images((directory_ / name).string(), label))
+    for (const LabelledImage& image : list_images((directory_ / name).string(), label).images)
       text += fmt::format("{}={} ", image.file.filename().string(),
                           !image.fault.empty() ? "!"
                           : image.class_name   ? *image.class_name
-                                               : std::to_string(image.number));
+                                               : std::to_string(*image.number));
     return text;
   }
   TemporaryDirectory directory_;
@@ -192,6 +232,7 @@ TEST_F(ImageFolder, ClassesAreDirectories) {
     add(name);
   EXPECT_EQ(shown("p"), "a.JPG=cat c.jpeg=more b.png=dog stray.png=! ");
   EXPECT_EQ(shown("p/dog/*.png"), "b.png=dog ");
+  EXPECT_EQ(shown("p/cat/../dog/./*.png"), "b.png=dog ");
   add("q/train/cat/a.png"), add("q/test/cat/a.png"), add("r/train/a.png"), add("r/plane/a.png");
   EXPECT_NE(message_of([&] { shown("q"); }).find("holds several data sets"), std::string::npos);
   EXPECT_EQ(shown("r"), "a.png=plane a.png=train ");
@@ -200,11 +241,35 @@ TEST_F(ImageFolder, ClassesAreDirectories) {
   EXPECT_NE(message_of([&] { shown("r", "kind"); }).find("--label-field kind"), std::string::npos);
 }
 
+TEST_F(ImageFolder, PartsOfDataAreNoClasses) {
+  add("s/train/a.png"), add("s/test/a.png");
+  EXPECT_HAS(message_of([&] { shown("s"); }), "holds several data sets: name one of '");
+  add("s/train/metadata.csv", "file_name,label\na.png,1\n"), add("s/plane/a.png");
+  EXPECT_HAS(message_of([&] { shown("s"); }), "/s/train'");
+  EXPECT_EQ(shown("s/train"), "a.png=1 ");
+}
+
+TEST_F(ImageFolder, LinksToDirectoriesAreFollowed) {
+  add("elsewhere/a.png"), add("l/dog/b.png");
+  fs::create_directory_symlink("../elsewhere", directory_ / "l/cat");
+  fs::create_directory_symlink("..", directory_ / "l/dog/up");
+  EXPECT_EQ(shown("l"), "a.png=cat b.png=dog ");
+}
+
+TEST_F(ImageFolder, FilesWithOtherEndingsAreCounted) {
+  for (const char* name : {"e/cat/a.jfif", "e/cat/b.JPE", "e/cat/c.txt", "e/cat/d"}) add(name);
+  EXPECT_EQ(shown("e"), "a.jfif=cat b.JPE=cat ");
+  const ListedImages listed = list_images((directory_ / "e").string(), "");
+  EXPECT_EQ(listed.others, 2);
+  EXPECT_EQ(listed.first_other, (directory_ / "e/cat/c.txt").string());
+}
+
 TEST_F(ImageFolder, TablesNameFilesAndLabels) {
   add("t/metadata.csv", "file_name,label,kind\na.png,3,x\nb/c.png,no,y\n,1,z\nd.png,,z\n");
   EXPECT_EQ(shown("t"), "=! a.png=3 c.png=no d.png=! ");
   EXPECT_EQ(shown("t", "kind"), "=! a.png=x c.png=y d.png=z ");
   EXPECT_NE(message_of([&] { shown("t", "colour"); }).find("there is no column 'colour'"), std::string::npos);
+  EXPECT_EQ(list_images((directory_ / "t").string(), "").images[1].number, 3);
   add("t/metadata.jsonl", "{\"file_name\": \"a.png\", \"label\": 1}\n");
   EXPECT_NE(message_of([&] { shown("t"); }).find("expected one of them"), std::string::npos);
 }

@@ -3,6 +3,7 @@
 import importlib
 import io
 import json
+import pathlib
 import struct
 import zlib
 
@@ -155,6 +156,16 @@ def test_steps_of_processors(model, tmp_path, fields):
     check(model(deit, 34), deit, *paths)
 
 
+def test_a_number_may_be_the_shortest_edge(model, tmp_path):
+    paths = [tmp_path / "a.png", tmp_path / "b.png"]
+    image_of("colours").save(paths[0])
+    image_of("colours", 90, 40).save(paths[1])
+    directory = model()
+    fields = dict(image_processor_type="DeiTImageProcessor", size=30, default_to_square=False, crop_size=24)
+    (directory / "preprocessor_config.json").write_text(json.dumps(fields))
+    check(directory, processor_of("DeiT", size=dict(shortest_edge=30), crop_size=square(24)), *paths)
+
+
 def test_without_a_processor_the_defaults_are_those_of_vit(model, tmp_path):
     path = tmp_path / "a.png"
     image_of("colours").save(path)
@@ -167,6 +178,20 @@ def test_a_model_of_one_channel_reads_grey(model, tmp_path):
     processor = processor_of("ViT", size=square(24), image_mean=[0.5], image_std=[0.5])
     expected = processor(load_image(str(path)).convert("L"), return_tensors="np")["pixel_values"]
     numpy.testing.assert_array_equal(package.read_images(model(processor, channels=1), [path]).numpy(), expected)
+
+
+@pytest.mark.parametrize("channels", [2, 4, 16])
+def test_models_of_other_channels_are_refused(model, tmp_path, channels):
+    path = tmp_path / "a.png"
+    image_of("grey", 200, 200).save(path)
+    with pytest.raises(package.Error, match=f"the model takes images of {channels} channels: files of images have 1 or 3"):
+        package.read_images(model(channels=channels), [path])
+
+
+def test_one_path_is_no_list_of_files(model):
+    for path in ("cat.jpg", pathlib.Path("cat.jpg")):
+        with pytest.raises(TypeError, match="one path, 'cat.jpg': expected a list of paths"):
+            package.read_images(model(), path)
 
 
 def test_files_that_pil_refuses_are_refused(model, tmp_path):

@@ -50,6 +50,16 @@ TEST_F(ImageCommands, ClassesOfDirectoriesAreLearnt) {
   const Outcome one = smelt("evaluate run --data one --json");
   expect_good(one);
   EXPECT_EQ(Json::parse(one.out)["accuracy"], 1.0);
+  expect_good(smelt("compile vit.json --max B=8 -o vit.plan"));
+  const Outcome plan = smelt("evaluate vit.plan --weights run --data one --json");
+  expect_good(plan);
+  EXPECT_EQ(Json::parse(plan.out)["accuracy"], 1.0);
+  EXPECT_EQ(Json::parse(plan.out)["loss"], Json::parse(one.out)["loss"]);
+  spill(path("one/metadata.csv"), "file_name,label\ndark/1.png,-1\n");
+  expect_error(smelt("evaluate vit.plan --weights run --data one"),
+               "its label is -1: expected a number from 0 on");
+  expect_error(smelt("train vit.plan --from-scratch --steps 1 --batch 2 --data photos"),
+               "'vit.plan' is a plan, which has neither the preprocessor_config.json nor the names");
   expect_error(smelt("evaluate run --data photos/dark --json"), "it is in no directory of a class");
   write_image("other/grey/1.png", 1);
   expect_error(smelt("evaluate run --data other"), "its label is 'grey': expected one of 'bright', 'dark'");
@@ -75,6 +85,7 @@ TEST_F(ImageCommands, DamagedImagesStopARunOrAreCounted) {
   const std::string whole = slurp(path("photos/dark/1.png"));
   spill(path("photos/dark/cut.png"), whole.substr(0, whole.size() - 20));
   spill(path("photos/dark/x.webp"), "RIFF");
+  spill(path("photos/dark/notes.txt"), "");
   const std::string train = "train vit.json --steps 1 --batch 2 --data photos ";
   expect_error(smelt(train),
                "photos/dark/cut.png': PNG: it is cut off (--on-bad-row skip leaves such images out)");
@@ -82,6 +93,8 @@ TEST_F(ImageCommands, DamagedImagesStopARunOrAreCounted) {
     const Outcome skipped = smelt(train + "--on-bad-row skip");
     expect_good(skipped);
     EXPECT_TRUE(has(skipped.err, "data: 60 images; 2 of 62 skipped, the first: ")) << skipped.err;
+    EXPECT_TRUE(has(skipped.err, "files left out for their endings: 1, the first: 'photos/dark/notes.txt'"))
+        << skipped.err;
   }
 }
 
@@ -99,11 +112,24 @@ TEST_F(ImageCommands, TablesAndNumbersOfClasses) {
   EXPECT_TRUE(has(skipped.err, "2 of 62 skipped")) << skipped.err;
 }
 
+TEST_F(ImageCommands, NamesThatAreNumbers) {
+  write_image("digits/10/1.png", 1), write_image("digits/9/0.png", 0);
+  const Outcome trained = smelt("train vit.json --steps 1 --batch 1 --data digits --run-dir run");
+  expect_good(trained);
+  EXPECT_TRUE(has(trained.err, "classes: 9, 10")) << trained.err;
+  spill(path("digits/metadata.csv"), "file_name,label\n10/1.png,10\n9/0.png,9\n9/0.png,1\n");
+  expect_good(smelt("evaluate run --data digits --json"));
+  spill(path("digits/metadata.csv"), "file_name,label\n10/1.png,11\n");
+  expect_error(smelt("evaluate run --data digits"), "its label is 11: expected a class from 0 to 1");
+}
+
 TEST_F(ImageCommands, OptionsOfTextsAreRefused) {
   const std::string train = "train vit.json --steps 1 --data photos ";
   expect_error(smelt(train + "--text-field text"), "leave them out for images");
   expect_error(smelt(train + "vit.json"), "mix images with other files");
-  expect_error(smelt("train vit.json --steps 1 --data photos=0.5"), "");
+  expect_error(smelt("train vit.json --steps 1 --data photos=0.5"),
+               "'photos': sources of images have no shares: leave out =0.5");
+  expect_error(smelt("train vit.json --steps 1 --validation-data photos"), "there is no data");
   write_image("three/a/1.png", 1), write_image("three/b/1.png", 1), write_image("three/c/1.png", 1);
   expect_error(smelt("train vit.json --steps 1 --data three"), "the images have 3 classes ('a', 'b', 'c')");
 }
