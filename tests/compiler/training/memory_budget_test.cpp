@@ -139,7 +139,7 @@ TEST(MemoryBudget, IsForTrainingByTheDefaultPipeline) {
   CompileOptions infer = options_for("cpu"), pipeline = options_for("cpu");
   infer.memory_budget = pipeline.memory_budget = int64_t{1} << 40;
   infer.mode = Mode::infer;
-  infer.entries = {};
+  infer.entries = {}, infer.build.dropout.reset();
   pipeline.pipeline = "decompose,simplify";
   EXPECT_NE(fault(infer).find("training steps"), std::string::npos) << fault(infer);
   EXPECT_NE(fault(pipeline).find("--pipeline"), std::string::npos) << fault(pipeline);
