@@ -13,6 +13,7 @@ from ...builder import Value
 from ...builder.sizes import Dim, broadcast_shapes, product
 from ..complex_values import Complex
 from ..registry import ROWS, complex_row, refuse, row
+from .pointwise import CONVERSIONS
 
 Part = Union[Value, int, float, Dim, sympy.Expr]
 
@@ -142,15 +143,7 @@ def negated(w, out, self):
     return w.point("neg", self)
 
 
-@complex_row(
-    "aten._to_copy.default",
-    "prims.convert_element_type.default",
-    "aten.to.device",
-    "aten.to.dtype",
-    "aten.to.dtype_layout",
-    "aten.to.other",
-    "aten.type_as.default",
-)
+@complex_row(*CONVERSIONS)
 def convert(w, out, self, dtype=None, **_):
     """A real number of a complex one is its real part, as in PyTorch."""
     if isinstance(self, Complex):

@@ -433,7 +433,7 @@ def zeta(w, out, self, other):
 # ---- the same number in another type
 
 
-@row(
+CONVERSIONS = (
     "aten._to_copy.default",
     "prims.convert_element_type.default",
     "aten.to.device",
@@ -442,6 +442,9 @@ def zeta(w, out, self, other):
     "aten.to.other",
     "aten.type_as.default",
 )
+
+
+@row(*CONVERSIONS)
 def convert(w, out, self, dtype=None, **_):
     return w.cast(self, out.dtype)
 
