@@ -27,8 +27,8 @@ llvm::SmallVector<const Node*, 4> parts_of(const Value& weight);
 /// Returns the only value, or a concat of all along dim 0.
 Value* stacked(GraphBuilder& b, llvm::ArrayRef<Value*> values);
 
-/// Returns the name of the flat state of the weights that are stored in fewer bits: "parameters.frozen" if
-/// the module has it, which holds all but the adapters' weights, or else "parameters".
+/// Returns the name of the flat state whose weights may be stored in fewer bits: "parameters.frozen" if the
+/// module has it, so that what is trained or adapted keeps its type, or else "parameters".
 std::string_view state_of_weights(const Module& module);
 
 /// The readers that a weight may have in addition to matmuls that sum over its last dim. It has at least one

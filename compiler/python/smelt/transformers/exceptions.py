@@ -146,7 +146,7 @@ FIELDS: dict[str, dict[str, Any]] = {
         "num_hidden_layers": 5,
         "layers_block_type": ["linear_attention", "linear_attention", "hybrid", "linear_attention", "hybrid"],
     },
-    # What a checkpoint sets: an indexer, heads, and a network of timm with few layers.
+    # Fields that checkpoints set: an indexer, heads, and a model of timm with few layers.
     "Qwen4ExpTextConfig": {
         "indexer_n_heads": 4,
         "indexer_kv_heads": 1,
