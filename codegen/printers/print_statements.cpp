@@ -32,6 +32,8 @@ class StatementPrinter {
   void operator()(const gpu::Store& x) { out.line("sm_put({}, {});", text(x.element), text(x.value)); }
   void operator()(const gpu::VectorAccess& x) {
     const std::string registers = text(x.registers), address = text(x.address);
+    if (x.lane)
+      return out.line("sm_store_shifted({}, {}, {}, {});", address, registers, text(x.count), text(x.lane));
     out.line("sm_{}{}({}, {}, {});", x.store ? "store" : "load", form_of(x), x.store ? address : registers,
              x.store ? registers : address, text(x.count));
   }

@@ -2,6 +2,7 @@
 
 #include "codegen/kernel_passes/kernel_indices.h"
 #include "codegen/kernel_passes/kernel_passes.h"
+#include "codegen/kernel_passes/vector_alignment.h"
 #include "codegen/scheduling/schedule_gpu.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/base/error.h"
@@ -16,6 +17,9 @@ constexpr int64_t kAccessBytes = 16, kRandomNumbers = 8;
 /// Registers of a thread for loads in flight, as f32; more in flat kernels, which keep nothing, and fewer
 /// with a reduction.
 constexpr int64_t kInFlight = 32, kFlatInFlight = 64;
+
+/// Columns of a row from which on whole warps share it.
+constexpr int64_t kWarpsOfRow = 2048;
 
 /// Terms in a thread's share of a sum, at the symbols' bounds, from which on it is a sum of short ones.
 constexpr int64_t kLongShare = 1024;
@@ -102,7 +106,26 @@ int64_t GpuKernel::vector_width() const {
   while (wanted > (schedule.flat ? 4 : 2) && wanted * accesses.loads() > most) wanted /= 2;
   if (wanted > 4 && !random && accesses.are_mostly_wide()) wanted = 4;
   if (random) return wanted;
-  return std::min(wanted, pow2_ceil(bound_or_large(kernel.axes[shape.inner].extent, symbols)));
+  return stored_whole(std::min(wanted, pow2_ceil(bound_or_large(kernel.axes[shape.inner].extent, symbols))));
+}
+
+/// Returns the largest width up to `wanted` at which stores are fast: those of a vector are one access, or
+/// whole warps of a row store vectors that begin anywhere (gpu::VectorAccess::Aligned::shifted). Other
+/// elements are stored one by one, which should be those of adjacent lanes: then a warp's stores fill whole
+/// sectors of memory.
+int64_t GpuKernel::stored_whole(int64_t wanted) const {
+  const bool has_warps =
+      schedule.flat || bound_or_large(kernel.axes[shape.inner].extent, symbols) >= kWarpsOfRow;
+  const auto is_slow = [&](int id) {
+    const int64_t bytes = wanted * size_of(kernel.params[kernel.instructions[id].access.param].dtype);
+    return shape.is_vector_access(id) && !(has_warps && bytes % kAccessBytes == 0) &&
+           vector_alignment(kernel, shape, id).when == VectorAlignment::When::never;
+  };
+  for (; wanted > 1; wanted /= 2) {
+    schedule.vector_width = static_cast<int>(wanted);
+    if (llvm::none_of(shape.all_of(Kind::store), is_slow)) break;
+  }
+  return wanted;
 }
 
 bool GpuKernel::sums_in_order() const {

@@ -66,6 +66,8 @@ struct GpuKernel {
   int64_t vectors() const { return quotient_up(columns, schedule.vector_width); }
   /// Returns the number of elements per vector to choose for the schedule.
   int64_t vector_width() const;
+  /// See schedule_gpu.cpp. Sets schedule.vector_width.
+  int64_t stored_whole(int64_t wanted) const;
   /// Returns the number of vectors that a thread loads before it processes the first of them, if a row does
   /// not stay in registers.
   int64_t in_flight() const;

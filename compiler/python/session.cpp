@@ -187,7 +187,8 @@ void run_into(BoundSession& bound, const std::string& entry, const nb::dict& arr
       buffers.push_back({output.name, output.owner.data(), output.bytes(), output.on_device});
     }
     if (step) session.set_random(bound.seed, *step);
-    session.run(entry, inputs.tensors, buffers, {.stream = reinterpret_cast<void*>(stream)});
+    session.run(entry, inputs.tensors, buffers,
+                {.stream = reinterpret_cast<void*>(stream), .in_place_again = true});
   });
 }
 

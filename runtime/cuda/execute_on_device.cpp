@@ -10,6 +10,9 @@ namespace smelt::cuda {
 namespace {
 
 constexpr DevicePointer kInPlaceAlignment = 256;  // what kernels and matmuls count on
+/// Bytes of a port from which on a copy within the GPU takes longer than it does to look for the address.
+constexpr int64_t kLargePort = int64_t{8} << 20;
+constexpr size_t kMostRecent = 16;  // addresses that are remembered
 
 /// CU_POINTER_ATTRIBUTE_MEMORY_TYPE and _DEVICE_ORDINAL, and the value of the first for device memory.
 constexpr int kMemoryType = 2, kDeviceOrdinal = 9;
@@ -54,16 +57,26 @@ void CudaExecutor::check_device_ports(const PlanEntry& entry, std::span<const vo
     if (outputs[i] && ports.outputs[i]) check_pointer(device_, outputs[i], entry.name, entry.outputs[i].name);
 }
 
+bool CudaExecutor::comes_again(const Port& port, const SymbolValues& symbols, DevicePointer address) {
+  if (element_count(port.shape).evaluate(symbols) * size_of(port.dtype) < kLargePort) return false;
+  const auto found = std::ranges::find(recent_, std::pair(&port, address));
+  const bool known = found != recent_.end();
+  if (known) recent_.erase(found);
+  recent_.emplace_back(&port, address);
+  if (recent_.size() > kMostRecent) recent_.pop_front();
+  return known;
+}
+
 /// Returns the addresses of ports for run_at: 0 for copied ports.
 std::vector<DevicePointer> CudaExecutor::places_of(const PlanEntry& entry, const SymbolValues& symbols,
                                                    std::span<const void* const> inputs,
-                                                   std::span<void* const> outputs,
-                                                   const DevicePorts& ports) const {
+                                                   std::span<void* const> outputs, const DevicePorts& ports) {
   std::vector<DevicePointer> places(inputs.size() + outputs.size(), 0);
   const auto place = [&](size_t at, const Port& port, const void* pointer, Role role) {
     const auto address = reinterpret_cast<DevicePointer>(pointer);
     if (address != 0 && address % kInPlaceAlignment == 0 &&
-        can_be_in_place(*plan_, entry, port, symbols, role))
+        can_be_in_place(*plan_, entry, port, symbols, role) &&
+        (ports.in_place || comes_again(port, symbols, address)))
       places[at] = address;
   };
   for (size_t i = 0; i < inputs.size(); ++i)
@@ -98,7 +111,7 @@ void CudaExecutor::run_on_device(const PlanEntry& entry, const SymbolValues& sym
     require_places(*plan_, entry, {});
     check_device_ports(entry, inputs, outputs, ports);
     std::vector<DevicePointer> places;
-    if (ports.in_place) places = places_of(entry, symbols, inputs, outputs, ports);
+    if (ports.in_place || ports.in_place_again) places = places_of(entry, symbols, inputs, outputs, ports);
     order(caller_begin_.get(), caller, stream_.get());
     ResolvedEntry& ready = prepared(entry, symbols, inputs, random, places, ports.inputs);
     if (options_.poison) poison(ready);

@@ -7,6 +7,7 @@
 // on the GPU. All later calls in this process that use the GPU then throw the Error of the fault.
 #pragma once
 
+#include <deque>
 #include <list>
 #include <map>
 #include <memory>
@@ -110,7 +111,9 @@ class CudaExecutor : public Executor {
                           std::span<void* const> outputs, const DevicePorts& ports) const;
   std::vector<DevicePointer> places_of(const PlanEntry& entry, const SymbolValues& symbols,
                                        std::span<const void* const> inputs, std::span<void* const> outputs,
-                                       const DevicePorts& ports) const;
+                                       const DevicePorts& ports);
+  /// Returns whether the port is large, and one of the last runs had it at this address.
+  bool comes_again(const Port& port, const SymbolValues& symbols, DevicePointer address);
   void copy_to_caller(const ResolvedEntry& resolved, std::span<void* const> outputs,
                       const DevicePorts& ports);
   /// Copies requested outputs to the host's memory `outputs`. If any output is requested, waits for the run,
@@ -186,6 +189,7 @@ class CudaExecutor : public Executor {
   std::unique_ptr<Collectives> collectives_;  // null for one rank; must outlive the graphs of cache_
   std::unique_ptr<HostCopies> host_copies_;   // null if the device holds all states
   std::list<ResolvedEntry> cache_;            // most recently used first
+  std::deque<std::pair<const Port*, DevicePointer>> recent_;  // addresses of large ports, the latest last
   std::vector<const ResolvedEntry*> in_flight_;
   bool checks_steps_ = false;  // the run in progress waits after every step
   std::map<const PlanEntry*, std::vector<StepTime>> times_;

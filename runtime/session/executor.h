@@ -72,6 +72,8 @@ struct DevicePorts {
   /// executor then keeps one CUDA graph per set of addresses, so the caller should reuse the same addresses.
   /// False: tensors in device memory are copied within the device.
   bool in_place = false;
+  /// True: large tensors at addresses that an earlier run had are accessed in place, too.
+  bool in_place_again = false;
 };
 
 /// Time spent in one step of an entry, over all runs.

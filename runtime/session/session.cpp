@@ -314,7 +314,8 @@ std::vector<std::vector<int64_t>> Session::run(std::string_view name, std::span<
                                                std::span<const OutputBuffer> outputs,
                                                const RunOptions& options) {
   Run run = prepare(name, inputs);
-  run.device.stream = options.stream, run.device.in_place = options.in_place;
+  run.device.stream = options.stream;
+  run.device.in_place = options.in_place, run.device.in_place_again = options.in_place_again;
   run.is_on_device |= options.stream != nullptr;
   std::vector<std::vector<int64_t>> shapes;
   for (const OutputBuffer& output : outputs) {

@@ -56,6 +56,9 @@ struct RunOptions {
   /// True: kernels access tensors in device memory at the caller's addresses if alignment permits. False: the
   /// tensors are copied within the device.
   bool in_place = false;
+  /// True: large tensors whose address one of the last runs had are accessed in place as well. For callers
+  /// whose allocator gives the same memory again and again.
+  bool in_place_again = false;
 };
 
 class Session {

@@ -8,9 +8,9 @@
 namespace smelt {
 namespace {
 
-constexpr int64_t kMostVectors = 512, kVectorWidth = 256;
+constexpr int64_t kMostVectors = 16384, kVectorWidth = 256;
 
-constexpr const char* kLayer = R"(symbols B <= 512
+constexpr const char* kLayer = R"(symbols B <= 16384
 parameter "w" {init = normal(0.1)} : f32[256,256]
 
 graph @layer(%x: f32[B,256]) {
@@ -50,13 +50,14 @@ class GpuDeviceTensors : public GpuTest {
     return {y.begin(), y.end()};
   }
   /// All on the stream, and nobody waits before its end.
-  std::vector<float> on_device(const std::vector<float>& x, int64_t rows, bool in_place) {
+  std::vector<float> on_device(const std::vector<float>& x, int64_t rows, bool in_place, bool again = false) {
     const auto bytes = static_cast<int64_t>(x.size() * 4);
     std::vector<float> y(x.size());
     cuda::check(cuda::driver().MemcpyHtoDAsync(x_.get(), x.data(), x.size() * 4, stream_.get()), "copying");
     const InputTensor input{"x", DType::f32, {rows, kVectorWidth}, reinterpret_cast<void*>(x_.get()), true};
     const OutputBuffer output{"y", reinterpret_cast<void*>(y_.get()), bytes, true};
-    session_->run("layer", {&input, 1}, {&output, 1}, {.stream = stream_.get(), .in_place = in_place});
+    session_->run("layer", {&input, 1}, {&output, 1},
+                  {.stream = stream_.get(), .in_place = in_place, .in_place_again = again});
     cuda::check(cuda::driver().MemcpyDtoHAsync(y.data(), y_.get(), x.size() * 4, stream_.get()), "copying");
     cuda::check(cuda::driver().StreamSynchronize(stream_.get()), "waiting");
     return y;
@@ -75,6 +76,15 @@ TEST_F(GpuDeviceTensors, GiveTheBitsOfTensorsOfTheHost) {
       const std::vector<float> x = numbers(rows, ++seed), expected = on_host(x, rows);
       for (const bool in_place : {false, true}) EXPECT_EQ(on_device(x, rows, in_place), expected) << rows;
     }
+}
+
+/// The first run at an address copies, the second one resolves the entry for it, later ones find that.
+TEST_F(GpuDeviceTensors, OfLargeSizesAreUsedInPlaceWhenTheirAddressesComeAgain) {
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    if (seed == 3) std::swap(x_, y_);
+    const std::vector<float> x = numbers(kMostVectors, seed);
+    EXPECT_EQ(on_device(x, kMostVectors, false, true), on_host(x, kMostVectors)) << seed;
+  }
 }
 
 TEST_F(GpuDeviceTensors, AnAddressOfTheHostIsRefusedAndTheGpuGoesOn) {

@@ -3,6 +3,12 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace smelt::gpu {
+namespace {
+
+constexpr int kWarpLanes = 32;
+constexpr int64_t kShiftedBytes = 16;  // of an access that stores elements of two lanes
+
+}  // namespace
 
 void AddressLowering::declare_starts(const BlockNest& nest) {
   starts_.clear(), start_variables_.clear();
@@ -83,14 +89,25 @@ VectorAccess::Aligned AddressLowering::alignment(int id) {
   return kAligned[static_cast<size_t>(alignment.when)];
 }
 
+/// Returns whether whole warps work on a row, whose lanes have adjacent vectors of 16 bytes or a multiple of
+/// it.
+bool AddressLowering::can_shift(int id) const {
+  const int64_t bytes = c_.width * size_of(c_.param(id).dtype);
+  return c_.lanes % kWarpLanes == 0 && !c_.shape.is_reduced() && bytes % kShiftedBytes == 0;
+}
+
 VectorAccess AddressLowering::vector_access(int id, const Expr& address, const Expr& registers) {
   VectorAccess access{.store = c_.instruction(id).kind == Instruction::Kind::store,
                       .registers = registers,
                       .address = address,
                       .count = c_.columns_left(),
                       .aligned = alignment(id)};
+  if (access.store && access.aligned == VectorAccess::Aligned::never && can_shift(id))
+    access.aligned = VectorAccess::Aligned::shifted, access.lane = c_.lane();
   const auto extent = c_.kernel.axes[c_.shape.inner].extent.constant();
-  if (extent && access.aligned != VectorAccess::Aligned::never) access.last = *extent % c_.width;
+  const bool whole_lines =
+      access.aligned == VectorAccess::Aligned::always || access.aligned == VectorAccess::Aligned::by_sizes;
+  if (extent && whole_lines) access.last = *extent % c_.width;
   return access;
 }
 

@@ -42,6 +42,7 @@ class AddressLowering {
   Expr index(int id, bool with_inner) const;
   Expr start_of_lanes(int id);
   VectorAccess::Aligned alignment(int id);
+  bool can_shift(int id) const;
 
   LoweringContext& c_;
   std::map<int, Expr> starts_;                          // each instruction's start; nothing: it is 0

@@ -47,12 +47,16 @@ struct Store {
 
 /// Loads or stores the first `count` elements of a vector of columns. Loads set the others to 0.
 struct VectorAccess {
-  enum class Aligned : uint8_t { never, always, by_sizes };  // by_sizes: if the sizes at launch allow it
+  /// by_sizes: if the sizes at launch allow it. shifted: never, but the lanes of a warp have adjacent
+  /// vectors, all as far from an aligned address, and exchange elements, so that each stores what lies at
+  /// one.
+  enum class Aligned : uint8_t { never, always, by_sizes, shifted };
   bool store = false;
   Expr registers;  // an array of numbers
   Expr address, count;
   Aligned aligned = Aligned::never;
   int64_t last = 0;  // elements of the last vector of a row, if these are known and fewer; otherwise 0
+  Expr lane = {};    // number of the thread in its row, if `aligned` is shifted
 };
 
 /// Combines the state of a reduction in `state` with others, by the functions that reduce_ops.def names for

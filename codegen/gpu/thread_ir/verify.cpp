@@ -69,6 +69,9 @@ class Verifier {
   }
   void operator()(const VectorAccess& x) {
     check(x.registers), check(x.address), check(x.count);
+    if (x.lane) check(x.lane);
+    if ((x.aligned == VectorAccess::Aligned::shifted) != (x.store && x.lane))
+      fault("stores alone are shifted, by the number of a lane");
     if (x.registers.type().rank != 1 && !x.registers.type().pointer)
       fault("a vector is an array of one dimension, not '{}'", name_of(x.registers));
     if (!x.address.type().pointer && x.address.type().rank == 0) fault("a vector has an address");

@@ -21,7 +21,10 @@ struct ExpressionVisitor {
   void operator()(const Assignment& x) const { visit(x.target), visit(x.value); }
   void operator()(const Call& x) const { visit(x.call); }
   void operator()(const Store& x) const { visit(x.element), visit(x.value); }
-  void operator()(const VectorAccess& x) const { visit(x.registers), visit(x.address), visit(x.count); }
+  void operator()(const VectorAccess& x) const {
+    visit(x.registers), visit(x.address), visit(x.count);
+    if (x.lane) visit(x.lane);
+  }
   void operator()(const Combination& x) const {
     for (const Expr& scalar : x.state) visit(scalar);
     for (const Expr& scalar : x.others) visit(scalar);

@@ -122,10 +122,14 @@ class BodyRewriter {
   llvm::DenseMap<Value*, Value*> rounded_;
 };
 
+constexpr int64_t kLineBytes = 16;  // at whose multiples rows begin that a matmul writes fast
+
 class Narrower {
  public:
   Narrower(Graph& graph, const AssignPrecisionOptions& options)
-      : graph_(graph), storage_(options.storage), same_bits_(options.same_bits) {}
+      : graph_(graph), storage_(options.storage), same_bits_(options.same_bits) {
+    for (const Graph::Output& output : graph.outputs) declared_.push_back(output.value->dtype());
+  }
 
   bool run() {
     narrow_gradients(graph_, storage_);
@@ -271,15 +275,22 @@ class Narrower {
   // ---- outputs
 
   void show_outputs() {
-    for (Graph::Output& output : graph_.outputs)
+    for (const auto& [output, declared] : llvm::zip(graph_.outputs, declared_))
       if (is_kept(output.name))
         show_kept(output);
-      else if (output.value->dtype() == storage_ && declared_wide(*output.value))
+      else if (output.value->dtype() == storage_ && declared == DType::f32)
         output.value = widened(output.value);
+      else if (declared == storage_ && output.value->node()->is(Op::matmul) && has_ragged_rows(*output.value))
+        output.value = converted(output.value, storage_, graph_.next(output.value->node()));
   }
 
-  /// Outputs were f32 until this pass narrowed them, but for those that show a narrow state.
-  static bool declared_wide(const Value& value) { return !value.node()->is(Op::state); }
+  /// A matrix without gaps whose rows begin at any byte. No library writes it fast: a kernel copies it from
+  /// one with gaps.
+  static bool has_ragged_rows(const Value& value) {
+    if (value.rank() < 2) return false;
+    const auto row = value.shape().back().constant();
+    return row && *row * size_of(value.dtype()) % kLineBytes != 0;
+  }
 
   Value* widened(Value* value) {
     Node* node = value->node();
@@ -368,6 +379,7 @@ class Narrower {
   Graph& graph_;
   DType storage_;
   bool same_bits_;
+  llvm::SmallVector<DType, 4> declared_;                     // types of the outputs
   llvm::DenseSet<const Value*> kept_inputs_;                 // that come narrow
   llvm::DenseMap<std::pair<Value*, DType>, Value*> copies_;  // of operands, by what they are rounded to
 };

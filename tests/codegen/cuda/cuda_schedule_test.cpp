@@ -324,8 +324,12 @@ TEST(CollapsedAxes, PitchedRowsAndIndicesStay) {
 
 TEST(CudaText, AlignmentDecidesBetweenVectorsAndElements) {
   EXPECT_TRUE(has(emit_cuda(scheduled(scaled_rows(768))), "sm_load<true>"));
-  EXPECT_TRUE(has(emit_cuda(scheduled(scaled_rows(770))), "sm_load<false>"))
-      << "the second row begins off 16 bytes";
+  const Kernel shifted = scheduled(scaled_rows(2050));
+  EXPECT_EQ(shifted.schedule.vector_width, 4);
+  EXPECT_TRUE(has(emit_cuda(shifted), "sm_load<false>")) << "the second row begins off 16 bytes";
+  EXPECT_TRUE(has(emit_cuda(shifted), "sm_store_shifted")) << "lanes exchange elements";
+  EXPECT_EQ(scheduled(scaled_rows(770)).schedule.vector_width, 2) << "8 bytes are always one access";
+  EXPECT_EQ(scheduled(scaled_rows(771)).schedule.vector_width, 1) << "adjacent lanes store adjacent elements";
   const std::string symbolic = emit_cuda(scheduled(scaled_rows(Dim::symbol("N"))));
   EXPECT_TRUE(has(symbolic, "N_ % 4 == 0")) << symbolic;
   EXPECT_TRUE(has(symbolic, "body_by<true>"));

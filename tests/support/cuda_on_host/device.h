@@ -325,6 +325,9 @@ T __shfl_up_sync(unsigned mask, T value, int distance) {
   const unsigned lane = host_machine.thread.x % 32, d = static_cast<unsigned>(distance);
   return host_shuffle(mask, value, lane >= d ? lane - d : lane);
 }
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((uint64_t{high} << 32 | low) >> shift % 32);
+}
 template <typename T>
 T __shfl_sync(unsigned mask, T value, int from) {
   return host_shuffle(mask, value, static_cast<unsigned>(from) % 32);

@@ -106,3 +106,52 @@ SM void sm_put_pair(f8e4m3* to, float a, float b) {
   sm_put(to[0], a), sm_put(to[1], b);
 #endif
 }
+// ==== sm_store_shifted
+// A lane stores the pieces of 16 bytes that lie at multiples of 16 and of which the last element is its own. `behind`: the
+// elements of the first of them that the lane before has. Elements of pieces that no lane has as a whole are stored one by
+// one: those in front of the first lane's pieces, and behind the last one's.
+template <typename T, typename C, int V, typename N>
+SM void sm_store_shifted(T* to, const C (&from)[V], N n, int lane) {
+  constexpr int P = 16 / sizeof(T), kWords = V / P * 4;
+  const int behind = (int)((size_t)to % 16 / sizeof(T)), place = lane % 32;
+  if (behind == 0) return sm_store<true>(to, from, n);
+  alignas(16) T elements[P + V];  // the last P of the lane before, and the lane's own
+  unsigned words[4 + kWords];
+#pragma unroll
+  for (int i = 0; i < V; ++i) sm_put(elements[P + i], from[i]);
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) words[4 + i] = ((const Pack<unsigned, 1>*)elements)[4 + i].at[0];
+  const N lanes = (n + (N)place * V + V - 1) / V;
+  const unsigned mask = lanes < 32 ? (1u << (int)lanes) - 1u : 0xFFFFFFFFu;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) words[i] = __shfl_up_sync(mask, words[kWords + i], 1);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) ((Pack<unsigned, 1>*)elements)[i].at[0] = words[i];
+  if (place > 0 && n >= V - behind) {
+    const int skip = (P - behind) * (int)sizeof(T);  // bytes
+    if (skip & 8) {
+#pragma unroll
+      for (int i = 0; i < 2 + kWords; ++i) words[i] = words[i + 2];
+    }
+    if (skip & 4) {
+#pragma unroll
+      for (int i = 0; i < 3 + kWords; ++i) words[i] = words[i + 1];
+    }
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) words[i] = __funnelshift_r(words[i], words[i + 1], skip % 4 * 8);
+#pragma unroll
+    for (int i = 0; i < kWords / 4; ++i)
+      ((Pack<unsigned, 4>*)(to - behind))[i] = {words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]};
+  } else {
+#pragma unroll
+    for (int i = 0; i < P; ++i)
+      if (place > 0 && i >= P - behind) to[i - P] = elements[i];
+#pragma unroll
+    for (int i = 0; i < V; ++i)
+      if (i < n && i < V - behind) to[i] = elements[P + i];
+  }
+  if (place < 31 && n > V) return;
+#pragma unroll
+  for (int i = 0; i < V; ++i)
+    if (i >= V - behind && i < n) to[i] = elements[P + i];
+}

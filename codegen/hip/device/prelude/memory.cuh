@@ -29,3 +29,6 @@ SM void sm_put(f8e4m3& to, float x) {
   if (magnitude > 0x7F800000u) y = 0x7Fu;
   to.bits = (unsigned char)(y | (bits >> 24 & 0x80u));
 }
+// ==== sm_store_shifted
+template <typename T, typename C, int V, typename N>
+SM void sm_store_shifted(T* to, const C (&from)[V], N n, int) { sm_store<false>(to, from, n); }

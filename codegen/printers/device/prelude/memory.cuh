@@ -168,3 +168,8 @@ SM void sm_store_end(T* to, const C (&from)[V], N n) {
   if (!aligned || n >= V) return sm_store<aligned>(to, from, n);
   sm_store_piece<R & 4, 0>(to, from), sm_store_piece<R & 2, R & 4>(to, from), sm_store_piece<R & 1, R & 6>(to, from);
 }
+// ==== sm_store_shifted
+
+// Does the same as sm_store. The lanes of a warp have adjacent vectors, those that exist, of 16 bytes or a multiple of it,
+// which may begin anywhere. `lane`: the number of the thread in its row, whose threads are whole warps. n: the elements
+// from this vector to the end of the row, of which there is at least one.

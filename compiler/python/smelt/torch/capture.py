@@ -128,7 +128,7 @@ def _captured(
     if training:
         check_trainable(module)
     with same_state(), recorded_modes() if training else nullcontext(), _plain_attention():
-        arguments, dims = _detached(given), DynamicDims(bounds, may_be_empty)
+        arguments, dims = _detached(given, _home(module)), DynamicDims(bounds, may_be_empty)
         shapes = dims.specification(arguments, dynamic_shapes or {})
         with unchanged(module), one_block(), _configured_without_cache(module), _mode(module, training):
             with traced.plain_forward(arguments):
@@ -172,13 +172,22 @@ def _configured_without_cache(module: torch.nn.Module) -> Iterator[None]:
             config.use_cache = True
 
 
-def _detached(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Each tensor a copy: export takes two arguments that share memory for one."""
-    return torch.utils._pytree.tree_map(_copy, arguments)
+def _home(module: torch.nn.Module) -> Optional[torch.device]:
+    """Where all parameters are; None where there is no such place."""
+    devices = {parameter.device for parameter in module.parameters()}
+    return devices.pop() if len(devices) == 1 else None
 
 
-def _copy(x: Any) -> Any:
-    return x.detach().clone().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x
+def _detached(arguments: dict[str, Any], home: Optional[torch.device]) -> dict[str, Any]:
+    """Each tensor a copy: export takes two arguments that share memory for one. Copies are where the module is, as
+    sessions take inputs from the host's memory, too."""
+    return torch.utils._pytree.tree_map(lambda x: _copy(x, home), arguments)
+
+
+def _copy(x: Any, home: Optional[torch.device]) -> Any:
+    if not isinstance(x, torch.Tensor):
+        return x
+    return x.detach().clone().to(home or x.device).requires_grad_(x.requires_grad)
 
 
 def _check_arguments(arguments: dict[str, Any]) -> None:
