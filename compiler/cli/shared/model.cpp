@@ -14,6 +14,7 @@
 #include "runtime/base/error.h"
 #include "runtime/engine/training/export.h"
 #include "runtime/engine/weights/gguf/gguf_file.h"
+#include "runtime/plan/activation_bound.h"
 #include "runtime/plan/decode_contract.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_model.h"
@@ -145,9 +146,21 @@ Model open_model(const fs::path& path, const WeightFlags& weights) {
   return model;
 }
 
+namespace {
+
+/// Weights that quantisation-aware training made have the bounds of activations.
+void follow_weights(CompileOptions& options, const Checkpoint& weights) {
+  for (const TensorView& tensor : weights.tensors())
+    if (is_activation_bound(tensor.name)) options.qat_bounds.push_back(tensor.name);
+  if (!options.qat_bounds.empty()) options.qat = Qat::int8;
+}
+
+}  // namespace
+
 void compile_model(Model& model, const CompileOptions& options, const CompileFlags& flags) {
   CompileOptions adapted = options;
   if (model.adapter) adapted.build.lora = model.adapter->config;
+  if (model.weights) follow_weights(adapted, *model.weights->tensors);
   if (model.description)
     compile_description(model, adapted, flags);
   else
