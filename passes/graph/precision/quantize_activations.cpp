@@ -85,7 +85,9 @@ class GraphRounder {
     Value* c = bound_parameter(b, bound);
     Value* most = trains_ ? b.max(c, b.like(c, kLeastBound)) : c;  // files have bounds above 0
     Value* steps = in_steps(b, x, most, {});
-    const Activations activations{x, c, steps, {rounded(b, steps), step_of(b, most)}};
+    Value* numbers = rounded(b, steps);
+    if (!trains_) numbers = b.convert(b.convert(numbers, DType::i8), DType::f32);
+    const Activations activations{x, c, steps, {numbers, step_of(b, most)}};
     for (const WeightProduct& each : group) replace(each, activations);
   }
 
@@ -111,7 +113,7 @@ class GraphRounder {
   static Value* multiplied(GraphBuilder& b, const WeightProduct& product, const Rounded& x) {
     const Node& node = *product.node;
     Value* operands[2] = {node.operand(0), node.operand(1)};
-    operands[1 - product.weight] = b.convert(b.convert(x.numbers, DType::i8), DType::f32);
+    operands[1 - product.weight] = x.numbers;
     Value* sums = b.matmul(operands[0], operands[1], node.get(attr::spec));
     return b.mul(sums, everywhere(b, x.step, sums->shape()));
   }
