@@ -89,9 +89,14 @@ std::string problem_with(const Segment& segment, const TensorView* tensor) {
 }
 
 /// Numbers are divided by the bound of an activation.
-std::string problem_with_bound(const Segment& segment, const TensorView& tensor) {
+std::string problem_with_bound(const Segment& segment, const TensorView& tensor, const Checkpoint& weights) {
   if (!is_activation_bound(segment.name)) return {};
   const float bound = read_floats(tensor).front();
+  for (const std::string& name : segment.checkpoint_names)
+    if (const TensorView* other = weights.find(name);
+        other && other->elements() == 1 && std::isfinite(bound) && read_floats(*other).front() != bound)
+      return fmt::format("'{}' is {}, and '{}' is {}: expected one bound for the activations that both read",
+                         name, read_floats(*other).front(), tensor.name, bound);
   if (std::isfinite(bound) && bound > 0) return {};
   return fmt::format("'{}' is {}, expected a finite number above 0: the bound of an activation", tensor.name,
                      bound);
@@ -110,7 +115,7 @@ std::vector<WeightMatch> match_all(const Plan& plan, const Checkpoint& weights,
       matches.push_back({static_cast<int>(i), &segment, tensor});
       if (auto problem = problem_with(segment, matches.back().tensor); !problem.empty())
         problems.push_back(std::move(problem));
-      else if (auto bound = problem_with_bound(segment, *matches.back().tensor); !bound.empty())
+      else if (auto bound = problem_with_bound(segment, *matches.back().tensor, weights); !bound.empty())
         problems.push_back(std::move(bound));
     }
   }

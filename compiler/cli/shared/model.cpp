@@ -114,7 +114,7 @@ bool is_ignored(const Json& about, const std::string& name) {
 void refuse_unexpected(const Model& model, std::vector<std::string> names) {
   std::erase_if(names, [&](const std::string& name) {
     const TensorView* tensor = model.weights->tensors->find(name);
-    return is_ignored(model.about, name) || is_replaced(*model.plan, name) ||
+    return is_ignored(model.about, name) || is_activation_bound(name) || is_replaced(*model.plan, name) ||
            (tensor && repeats_base(*tensor, *model.weights->tensors));
   });
   if (!names.empty())
@@ -146,16 +146,20 @@ Model open_model(const fs::path& path, const WeightFlags& weights) {
   return model;
 }
 
-namespace {
-
-/// Weights that quantisation-aware training made have the bounds of activations.
 void follow_weights(CompileOptions& options, const Checkpoint& weights) {
   for (const TensorView& tensor : weights.tensors())
     if (is_activation_bound(tensor.name)) options.qat_bounds.push_back(tensor.name);
   if (!options.qat_bounds.empty()) options.qat = Qat::int8;
 }
 
-}  // namespace
+/// A description is compiled without its weights, too: files that cannot be read say nothing here.
+void follow_weights(CompileOptions& options, const Description& description) {
+  try {
+    if (const auto weights = weights_of(description)) follow_weights(options, *weights->tensors);
+  } catch (const Error&) {
+    return;
+  }
+}
 
 void compile_model(Model& model, const CompileOptions& options, const CompileFlags& flags) {
   CompileOptions adapted = options;

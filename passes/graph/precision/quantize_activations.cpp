@@ -67,9 +67,29 @@ Value* rounded(GraphBuilder& b, Value* steps) {
 
 Value* step_of(GraphBuilder& b, Value* bound) { return scale(b, bound, 1 / kSteps); }
 
-Value* bound_parameter(GraphBuilder& b, const std::string& name) {
+/// Returns the names in files of the bound of a weight's activations.
+std::vector<std::string> stored_bounds(const Module::Parameter& weight) {
+  std::vector<std::string> names;
+  for (const std::string& name : weight.checkpoint_names) names.push_back(activation_bound_of(name));
+  if (names.empty()) names.push_back(activation_bound_of(weight.name));
+  return names;
+}
+
+/// Returns the names in files of the bound of a group: those of all weights, the first weight's first.
+std::vector<std::string> stored_bounds(Module& module, const std::vector<WeightProduct>& group) {
+  std::vector<std::string> names;
+  for (const WeightProduct& each : group)
+    for (std::string& name : stored_bounds(*module.find_parameter(*each.names().begin())))
+      if (!llvm::is_contained(names, name)) names.push_back(std::move(name));
+  return names;
+}
+
+Value* bound_parameter(GraphBuilder& b, const std::vector<WeightProduct>& group) {
   Module::Parameter bound;
-  bound.name = name, bound.type = {DType::f32, {}}, bound.init.a = kFirstBound, bound.decay = false;
+  bound.name = bound_of(group), bound.type = {DType::f32, {}};
+  if (const auto* declared = b.module().find_parameter(bound.name)) return b.parameter(*declared);
+  bound.init.a = kFirstBound, bound.decay = false;
+  bound.checkpoint_names = stored_bounds(b.module(), group);
   return b.parameter(bound);
 }
 
@@ -78,11 +98,11 @@ class GraphRounder {
   GraphRounder(Graph& graph, const QuantizeActivationsOptions& options)
       : graph_(graph), trains_(options.trains), next_id_(next_cotangent(graph)) {}
 
-  void round(const std::string& bound, const std::vector<WeightProduct>& group) {
+  void round(const std::vector<WeightProduct>& group) {
     GraphBuilder b(graph_, group.front().node);
     b.set_source(group.front().node->source);
     Value* x = group.front().activations();
-    Value* c = bound_parameter(b, bound);
+    Value* c = bound_parameter(b, group);
     Value* most = trains_ ? b.max(c, b.like(c, kLeastBound)) : c;  // files have bounds above 0
     Value* steps = in_steps(b, x, most, {});
     Value* numbers = rounded(b, steps);
@@ -193,9 +213,21 @@ std::set<std::string> bounds_of(const Graph& graph, const std::set<std::string>&
   return names;
 }
 
-std::set<std::string> chosen_bounds(const Module& module, const QuantizeActivationsOptions& options,
+/// Returns the names of the bounds that have one of the names in files.
+std::set<std::string> stored_in(Module& module, const std::vector<std::string>& files,
+                                const std::set<std::string>& others) {
+  const std::set<std::string> stored(files.begin(), files.end());
+  std::set<std::string> bounds;
+  for (const auto& graph : module.graphs)
+    for (const auto& [x, group] : groups_of(*graph, others))
+      if (llvm::any_of(stored_bounds(module, group), [&](const auto& name) { return stored.contains(name); }))
+        bounds.insert(bound_of(group));
+  return bounds;
+}
+
+std::set<std::string> chosen_bounds(Module& module, const QuantizeActivationsOptions& options,
                                     const std::set<std::string>& others) {
-  if (!options.bounds.empty()) return {options.bounds.begin(), options.bounds.end()};
+  if (!options.bounds.empty()) return stored_in(module, options.bounds, others);
   const std::set<std::string> kept = names_that_fit(module, options.keep);
   std::set<std::string> bounds;
   for (const auto& graph : module.graphs)
@@ -239,7 +271,7 @@ bool quantize_activations(Module& module, const QuantizeActivationsOptions& opti
   for (const auto& graph : llvm::ArrayRef(module.graphs).take_front(count)) {
     GraphRounder rounder(*graph, options);
     for (const auto& [x, group] : groups_of(*graph, others))
-      if (const std::string name = bound_of(group); bounds.contains(name)) rounder.round(name, group);
+      if (const std::string name = bound_of(group); bounds.contains(name)) rounder.round(group);
     graph->prune();
   }
   return true;

@@ -17,8 +17,9 @@
 // In inference, quantize_weights follows, and multiplies bytes by bytes.
 //
 // Runs before differentiation. Values that several weights multiply have one bound, whose NAME is that of
-// the first of these weights without ".weight". The numbers of a product are exact in f32 up to 1,040 terms,
-// and always in an integer matmul: the results differ by the rounding of f32 sums.
+// the first of these weights without ".weight"; in files, it may have that of any of them. The numbers of a
+// product are exact in f32 up to 1,040 terms, and always in an integer matmul: the results differ by the
+// rounding of f32 sums.
 //
 // A matmul is quantized if it sums over the last dim of its weight, which is a parameter with sizes that are
 // multiples of 16 that only matmuls read. Requires: f32, no ranks.
@@ -34,8 +35,9 @@ namespace smelt {
 
 struct QuantizeActivationsOptions {
   bool trains = false;
-  /// Names of the bounds of the activations that are quantized. Empty: all activations but those of the last
-  /// matmuls, which no other follows, and those that a weight multiplies whose name fits one of `keep`.
+  /// Names in files of the bounds of the activations that are quantized. Empty: all activations but those of
+  /// the last matmuls, which no other follows, and those that a weight multiplies whose name fits one of
+  /// `keep`.
   std::vector<std::string> bounds = {};
   std::vector<std::string> keep = {};  // patterns of names; "*" is any text
   std::string loss = "loss";           // the graph whose matmuls count, in training
