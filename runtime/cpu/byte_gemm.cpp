@@ -161,7 +161,7 @@ AddRows widest() {
   return add_rows;
 }
 
-/// Where sums of a block go.
+/// Destination of the sums of a block.
 struct Result {
   int32_t* c;
   int64_t row_stride, column_stride;
@@ -199,7 +199,7 @@ void ByteGemm::run_batch(size_t axis, const int8_t* a, const int8_t* b, int32_t*
     run_batch(axis + 1, a + i * batch.a, b + i * batch.b, c + i * batch.c, adds || (batch.reduced && i > 0));
 }
 
-/// Every thread packs a panel, and multiplies a part of the rows by it. Rows of A whose numbers lie apart are
+/// Every thread packs a panel, and multiplies a part of the rows by it. Rows of A with a stride along k are
 /// copied first.
 void ByteGemm::multiply(const int8_t* a, const int8_t* b, int32_t* c, bool adds) const {
   using namespace bytes;

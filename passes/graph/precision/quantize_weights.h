@@ -18,7 +18,7 @@
 // rank's part of a sharded weight. Scales are sharded with the rows. If the columns of a weight are sharded,
 // each rank has the scales of whole rows.
 //
-// Where %x is converted from bytes, %x8 : i8, the matmul multiplies bytes by bytes, with exact sums:
+// If %x is converted from bytes, %x8 : i8, the matmul multiplies bytes by bytes, with exact sums:
 //   %m = convert (matmul %x8, %q {"btc,oc->bto"} : i32) : f32
 //
 // Ensures: the segments of these weights move from the state "parameters", or from "parameters.frozen" if
