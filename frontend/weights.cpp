@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "runtime/base/error.h"
+#include "runtime/plan/activation_bound.h"
 
 namespace smelt {
 namespace {
@@ -77,6 +78,7 @@ std::vector<std::string> unexpected(const Module& module, const Checkpoint& weig
     const bool ignored = llvm::any_of(
         patterns, [&](const std::string& pattern) { return matches_pattern(tensor.name, pattern); });
     if (used.contains(&tensor) || ignored || repeats_base(tensor, weights)) continue;
+    if (is_activation_bound(tensor.name)) continue;  // passes add parameters for them
     if (is_base_layer(tensor.name))
       problems.push_back(fmt::format("{}: {}, of other values than the base model has: it is of another one",
                                      tensor.name, describe(tensor)));

@@ -20,7 +20,11 @@ std::string known_targets() {
 }  // namespace
 
 Target::Target()
-    : can{.i8_weights = true, .odd_matmuls = true, .strided_copies = true, .f32_attention_gradient = true} {}
+    : can{.i8_weights = true,
+          .i8_products = true,
+          .odd_matmuls = true,
+          .strided_copies = true,
+          .f32_attention_gradient = true} {}
 
 Target Target::gpu(int compute_capability, const DeviceModel& device) {
   Target target;
@@ -31,6 +35,7 @@ Target Target::gpu(int compute_capability, const DeviceModel& device) {
                 .tf32 = true,
                 .wgmma = compute_capability == 90,  // of sm_90a alone: later ones have others
                 .mma_sync = compute_capability >= 80,
+                .i8_products = compute_capability >= 80,
                 .bias_epilogue = true,
                 .scaled_f8 = compute_capability >= 89,
                 .attention_kernels = true};

@@ -29,12 +29,13 @@ enum class GemmEpilogues : uint8_t { off, measured, only, wide, mma, mma_wide };
 
 /// Capabilities of a target that decide which code is made for it.
 struct Capabilities {
-  bool own_memory = false;  // the device has its own memory, apart from the host's
-  bool launches = false;    // the host launches kernels on a queue; a kernel has many threads
-  bool tf32 = false;        // matmuls of f32 can round their operands to TF32 (10 bits of mantissa)
-  bool wgmma = false;       // has the wgmma instructions of sm_90a
-  bool mma_sync = false;    // has cp.async and mma.sync.m16n8k16 (sm_80 and later)
-  bool i8_weights = false;  // matmuls read i8 weights; if not, a convert node first converts them to floats
+  bool own_memory = false;   // the device has its own memory, apart from the host's
+  bool launches = false;     // the host launches kernels on a queue; a kernel has many threads
+  bool tf32 = false;         // matmuls of f32 can round their operands to TF32 (10 bits of mantissa)
+  bool wgmma = false;        // has the wgmma instructions of sm_90a
+  bool mma_sync = false;     // has cp.async and mma.sync.m16n8k16 (sm_80 and later)
+  bool i8_weights = false;   // matmuls read i8 weights; if not, a convert node first converts them to floats
+  bool i8_products = false;  // matmuls of two operands of i8, with sums of i32
   bool bias_epilogue = false;   // the matmul library can add a bias to each row of the result
   bool scaled_f8 = false;       // the matmul library multiplies matrices of f8e4m3, and results by scalars
   bool odd_matmuls = false;     // matmuls are not slower if extents are no multiples of 8

@@ -25,6 +25,7 @@
 #include "passes/graph/precision/assign_precision.h"
 #include "passes/graph/precision/pack_weights.h"
 #include "passes/graph/precision/precision_passes.h"
+#include "passes/graph/precision/quantize_activations.h"
 #include "passes/graph/precision/quantize_matmuls.h"
 #include "passes/graph/precision/quantize_weights.h"
 #include "passes/graph/precision/round_results.h"

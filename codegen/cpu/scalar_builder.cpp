@@ -126,6 +126,14 @@ V ScalarBuilder::floor_by_conversion(V a) {
   return b.CreateSelect(small, down, a);
 }
 
+/// The sum with 2^23 has no digits below 1, and is rounded to the nearest even number.
+V ScalarBuilder::round_by_addition(V a) {
+  V shift = b.CreateBinaryIntrinsic(intrinsic::copysign, constant(a, 8388608.0), a);
+  V near = b.CreateFSub(b.CreateFAdd(a, shift), shift);
+  V small = b.CreateFCmpOLT(unary(intrinsic::fabs, a), constant(a, 8388608.0));  // beyond: whole already
+  return b.CreateSelect(small, near, a);
+}
+
 /// Returns 2 to the power of a whole number.
 V ScalarBuilder::power_of_two(V exponent) {
   return real(b.CreateShl(b.CreateAdd(exponent, integer(exponent, 127)), integer(exponent, 23)));

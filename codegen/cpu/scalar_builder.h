@@ -54,6 +54,7 @@ class ScalarBuilder {
   /// Returns x p(x^2) / q(x^2), limited to [-1, 1]. x is first limited to [-limit, limit].
   V odd_rational(V x, double limit, std::initializer_list<double> p, std::initializer_list<double> q);
   V floor_by_conversion(V a);
+  V round_by_addition(V a);
   V power_of_two(V exponent);  // 2^exponent, for an i32 exponent from -126 to 127
   V bits(V real);              // the bits of an f32, as an i32
   V real(V bits);              // the f32 with these bits

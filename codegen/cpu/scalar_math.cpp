@@ -118,6 +118,11 @@ V ScalarMath::floor(V a) {
   return native_rounding_ ? unary(intrinsic::floor, a) : floor_by_conversion(a);
 }
 
+V ScalarMath::round(V a) {
+  if (!is_real(a)) return a;
+  return native_rounding_ ? unary(intrinsic::roundeven, a) : round_by_addition(a);
+}
+
 // ---- comparisons and logic
 // ----------------------------------------------------------------------------------------
 

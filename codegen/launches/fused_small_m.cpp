@@ -267,7 +267,7 @@ void add_gemm(const Program& program, const GemmStep& step, const DequantizeStep
 
 bool takes_small_m(const Program& program, const PlanEntry& entry, const GemmStep& gemm,
                    const Target& target) {
-  if (!multiplies_weights(program, entry, gemm)) return false;
+  if (!multiplies_weights(program, entry, gemm) || gemm.dtype == DType::i8) return false;
   if (has_many_rows(program, gemm) &&
       !(gemm.b_i8 && target.can.wgmma && is_at_least_one(gemm.m, program.symbols)))
     return false;

@@ -223,7 +223,7 @@ class MatmulLowering {
     if (adds_matrix()) step.beta = 1;
     if (epilogue_ && !epilogue_->scales.empty()) step.a_scale = scale(0);
     if (epilogue_ && epilogue_->scales.size() > 1) step.b_scale = scale(1);
-    step.padded = is_f8() && !is_whole_lines(step.k);
+    step.padded = reads_lines() && !is_whole_lines(step.k);
     if (step.in_order && (step.bias || step.beta != 0))
       fail_with(Status::internal, "{}: a matmul in order has an epilogue: expected a node of its own for it",
                 node_.describe());
@@ -249,7 +249,7 @@ class MatmulLowering {
 
   /// A result that the library writes: a step adds a bias along all of its columns, once.
   bool takes(const GemmStep& step) const {
-    if (!walks(step.c) || (is_f8() && !is_whole_lines(step.k) && !step.batch.empty())) return false;
+    if (!walks(step.c) || (reads_lines() && !is_whole_lines(step.k) && !step.batch.empty())) return false;
     if (!has_bias()) return true;
     const bool sums = std::ranges::any_of(step.batch, &GemmStep::Batch::reduced);
     return step.c.column_stride.is_one() && !sums && step.n == epilogue_->operand->shape()[0];
@@ -337,9 +337,12 @@ class MatmulLowering {
     return walks(step.b) && is_apart(step.b, step.k, step.n) && has_lines_b(step);
   }
 
-  // ---- operands of f8e4m3, which a library that scales reads in lines along k (GemmStep::padded)
+  // ---- operands of f8e4m3 and i8, which a GPU's library reads in lines along k (GemmStep::padded)
 
-  bool is_f8() const { return node_.operand(0)->dtype() == DType::f8e4m3 && builder_.target().can.scaled_f8; }
+  bool reads_lines() const {
+    const bool scales = node_.operand(0)->dtype() == DType::f8e4m3 && builder_.target().can.scaled_f8;
+    return scales || (is_i8(0) && is_i8(1) && builder_.target().can.launches);
+  }
 
   static bool is_whole_lines(const Dim& elements) {
     return elements.divide(GemmStep::kLineElements).has_value();
@@ -356,18 +359,18 @@ class MatmulLowering {
   void refuse_ragged_batch() const {
     Dim terms = 1;
     for (const char letter : summed_) terms *= extent(letter);
-    if (is_f8() && !is_whole_lines(terms) &&
+    if (reads_lines() && !is_whole_lines(terms) &&
         std::ranges::any_of(spec_.out, [&](char x) { return is_batch(x); }))
       fail(
-          "{}: a batch of f8e4m3 matmuls sums {} products, which {} does not divide: convert operands to "
+          "{}: a batch of matmuls of {} sums {} products, which {} does not divide: convert operands to "
           "bf16",
-          node_.describe(), terms.str(), GemmStep::kLineElements);
+          node_.describe(), name(node_.operand(0)->dtype()), terms.str(), GemmStep::kLineElements);
   }
 
   /// Only copies have room after lines of any length.
   bool has_lines(unsigned operand, const GemmStep::Matrix& matrix, const Dim& k_stride, const Dim& pitch,
                  const Dim& k) const {
-    if (!is_f8()) return true;
+    if (!reads_lines()) return true;
     const bool is_copy = (operand == 0 ? a_ : b_).buffer != node_.operand(operand)->layout->buffer;
     return k_stride.is_one() && is_whole_lines(pitch) && is_whole_lines(matrix.base.offset) &&
            (is_copy || is_whole_lines(k));
@@ -375,7 +378,7 @@ class MatmulLowering {
 
   /// Returns the distance of lines of this many elements in fresh memory.
   Dim line(const Dim& elements) const {
-    const bool fits = !is_f8() || is_whole_lines(elements);
+    const bool fits = !reads_lines() || is_whole_lines(elements);
     return fits ? elements : round_up(elements, GemmStep::kLineElements);
   }
 

@@ -38,6 +38,10 @@ enum class AttentionForm : uint8_t { automatic, fused, unfused, mma, wgmma };
 /// group.
 enum class WeightType : uint8_t { floats, int8, int4, uint4, nf4, fp8 };
 
+/// Quantisation-aware training, and inference with what it trained: activations and weights as numbers from
+/// -127 to 127 (passes/graph/precision/quantize_activations.h).
+enum class Qat : uint8_t { none, int8 };
+
 /// Every member has a row in compiler/compile_options.def.
 struct CompileOptions {
   /// "cpu", "cuda" (this machine's GPU), "native" (this machine's GPU, or its CPU if it has no GPU), or a GPU
@@ -55,7 +59,11 @@ struct CompileOptions {
   /// fp8 and int8.
   int64_t weight_group = -1;
   std::vector<std::string> keep_floats = {};  // patterns of names of weights that stay floats all the same
-  bool tf32 = false;                          // on a GPU, matmuls read f32 operands with 10 bits of mantissa
+  Qat qat = Qat::none;
+  /// Names of the bounds of the activations that are quantized, as the weights of a trained model have them;
+  /// empty: the pass chooses.
+  std::vector<std::string> qat_bounds = {};
+  bool tf32 = false;    // on a GPU, matmuls read f32 operands with 10 bits of mantissa
   bool masters = true;  // update f32 copies (masters) of parameters that matmuls read in bf16 or f16
   /// Number of rows of logits that are in memory at a time (passes/graph/layout/chunk_rows.h); 0: all; empty:
   /// the pass chooses a number if the logits are large.

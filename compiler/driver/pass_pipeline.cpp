@@ -8,6 +8,7 @@
 #include "passes/all_passes.h"
 #include "runtime/base/error.h"
 #include "runtime/base/packed_format.h"
+#include "runtime/plan/activation_bound.h"
 
 namespace smelt {
 namespace {
@@ -37,6 +38,7 @@ class PipelineBuilder {
     if (facts_.trains && !options_.trained.empty())
       calls.push_back(pass::freeze_parameters({options_.trained}));
     append(calls, normalization());
+    if (options_.qat != Qat::none) calls.push_back(pass::quantize_activations(rounding()));
     if (facts_.trains && has_stages()) append(calls, stage_cut());
     calls.push_back(facts_.shares_parameters ? pass::plan_neighbours() : pass::merge_gemms());
     append(calls, facts_.trains ? training_entries() : inference_entries());
@@ -64,6 +66,18 @@ class PipelineBuilder {
           "--weight-type: in the mode train it is for frozen weights, and without a graph @{} nothing is "
           "trained; give --mode=infer, or --weight-type=float",
           loss());
+  }
+
+  /// The graph that measures activations is there where training may begin.
+  QuantizeActivationsOptions rounding() const {
+    const bool trains = options_.mode == Mode::train && !evaluates_bytes();
+    if (trains && !facts_.trains)
+      fail("--qat: without a graph @{} nothing is trained; give --mode=infer", loss());
+    return {.trains = trains,
+            .bounds = options_.qat_bounds,
+            .keep = options_.keep_floats,
+            .loss = loss(),
+            .calibration = trains && wants(std::string(kCalibrate)) ? std::string(kCalibrate) : ""};
   }
 
   PassCall decomposition(std::vector<Op> keep) const {
@@ -110,7 +124,17 @@ class PipelineBuilder {
                               .tf32 = options_.tf32})};
   }
 
+  /// Returns whether a model of quantisation-aware training is only evaluated, which inference's passes do.
+  bool evaluates_bytes() const {
+    return options_.qat != Qat::none && options_.mode == Mode::train && !options_.entries.empty() &&
+           llvm::all_of(options_.entries,
+                        [](const std::string& e) { return e == "evaluate" || e == "logits"; });
+  }
+
   std::vector<PassCall> training_entries() const {
+    if (evaluates_bytes())
+      return {pass::flatten_parameters({options_.storage, false}), pass::drop_graph({loss()}),
+              pass::quantize_weights({.by_bytes = true})};
     std::vector<PassCall> calls = {
         pass::flatten_parameters(in_buckets(flattening(), facts_.mesh, sharing())),
         has_stages() ? pass::make_pipeline_entries(training()) : pass::make_training_entries(training()),
@@ -127,7 +151,9 @@ class PipelineBuilder {
   }
 
   std::vector<PassCall> quantization() const {
-    if (options_.weight_type == WeightType::floats || options_.mode == Mode::train) return {};
+    if (options_.mode == Mode::train) return {};
+    if (options_.qat != Qat::none) return {pass::quantize_weights({.by_bytes = true})};
+    if (options_.weight_type == WeightType::floats) return {};
     if (options_.weight_type == WeightType::int8)
       return {pass::quantize_weights({.in_place = target_.can.i8_weights})};
     return {pass::pack_weights(packing())};

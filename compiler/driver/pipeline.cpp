@@ -62,6 +62,18 @@ void check_fp8(const CompileOptions& options, const Target& target) {
     fail("--precision=fp8 is for one rank, and --mesh has {}: give --precision=bf16", options.mesh.ranks());
 }
 
+void check_qat(const CompileOptions& options, const Target& target) {
+  if (options.qat == Qat::none) return;
+  if (options.weight_type != WeightType::floats)
+    fail("--qat=int8 stores the weights that it multiplies as bytes: give --weight-type=float");
+  if (options.training.fp8) fail("--qat=int8 and --precision=fp8 both round products: leave one out");
+  if (options.build.same_bits) fail("--qat=int8 and --same-bits: leave one out");
+  if (options.mesh.ranks() > 1) fail("--qat=int8 is for one rank, and --mesh has {}", options.mesh.ranks());
+  if (options.mode == Mode::infer && !target.can.i8_products)
+    fail("--qat=int8: the target {} does not multiply bytes: give --target=cpu, or a GPU from sm_80 on",
+         target.str());
+}
+
 void check_precision(const CompileOptions& options, const Target& target) {
   if (options.mode == Mode::train && !options.masters && options.storage != DType::bf16)
     fail("parameters without f32 masters are bf16, not {}: updates are too small for other types",
@@ -70,11 +82,12 @@ void check_precision(const CompileOptions& options, const Target& target) {
                           (options.weight_type == WeightType::int8 && options.mode == Mode::train);
   if (!has_groups && options.weight_group >= 0)
     fail("--weight-group is for a --weight-type of int4, uint4, nf4 or fp8, and in training int8");
-  if (!has_groups && !options.training.fp8 && !options.keep_floats.empty())
+  if (!has_groups && !options.training.fp8 && options.qat == Qat::none && !options.keep_floats.empty())
     fail(
         "--keep-floats is for a --weight-type of int4, uint4, nf4 or fp8, in training int8, and for "
-        "--precision=fp8");
+        "--precision=fp8 or --qat");
   check_fp8(options, target);
+  check_qat(options, target);
   if (options.tf32 && !target.can.tf32)
     fail(
         "tf32 is a precision of GPUs, and the target is {}: give --target=native or sm_80 and later, or "

@@ -187,6 +187,7 @@ MaybeRange integer_result(ScalarOp op, DType type, const IndexRange& x, const In
     case ScalarOp::sign:
       return IndexRange{sign(x.least), sign(x.most)};
     case ScalarOp::floor:
+    case ScalarOp::round:
       return x;
     case ScalarOp::max:
       return larger(x, y);

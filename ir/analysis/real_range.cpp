@@ -96,6 +96,7 @@ std::optional<RealRange> real_result(ScalarOp op, llvm::ArrayRef<RealRange> oper
       return absolute(a);
     case ScalarOp::sign:
     case ScalarOp::floor:
+    case ScalarOp::round:
       return whole_numbers({apply<double>(op, a.least), apply<double>(op, a.most)});
     case ScalarOp::exp:
     case ScalarOp::expm1:

@@ -25,6 +25,7 @@ double roundings_of(ScalarOp op) {
     case ScalarOp::abs:
     case ScalarOp::sign:
     case ScalarOp::floor:
+    case ScalarOp::round:
       return 0;
     default:
       return info(op).flag ? 0 : bounding::kFunctionRoundings;

@@ -103,6 +103,10 @@ T floor(T a) {
   return std::floor(a);
 }
 template <std::floating_point T>
+T round(T a) {
+  return std::nearbyint(a);  // ties to even, the default direction
+}
+template <std::floating_point T>
 T sign(T a) {
   return a > 0 ? T(1) : a < 0 ? T(-1) : a;  // sign(+-0) = +-0, sign(NaN) = NaN
 }
@@ -161,6 +165,10 @@ Dual<T> cos(const Dual<T>& a) {
 template <typename T>
 Dual<T> floor(const Dual<T>& a) {
   return {std::floor(a.value)};
+}
+template <typename T>
+Dual<T> round(const Dual<T>& a) {
+  return {std::nearbyint(a.value)};
 }
 template <typename T>
 Dual<T> sign(const Dual<T>& a) {

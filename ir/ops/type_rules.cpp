@@ -268,11 +268,20 @@ std::map<char, Dim> letter_dims(const Context& c, llvm::ArrayRef<std::string> le
 
 namespace {
 
+/// Returns i32: sums of products of bytes are exact.
+DType sum_of_bytes_dtype(const Context& c, const std::string* written) {
+  if (c.has_body) fail("matmul: two operands of i8 have sums of i32, which no body reads");
+  if (written && parse_dtype(*written) != DType::i32)
+    fail("matmul: two operands of i8 have sums of i32, not {}: convert the result", *written);
+  return DType::i32;
+}
+
 /// Returns f32 before a body, otherwise the attribute `result`, otherwise the operands' type, or f32 where
 /// that is f8e4m3.
 DType product_dtype(const Context& c) {
   const std::string* written = c.attributes.find_as(attr::result);
   const unsigned real = c.type(0).dtype == DType::i8 ? 1 : 0;
+  if (c.type(real).dtype == DType::i8) return sum_of_bytes_dtype(c, written);
   if (c.has_body) {
     need_float(c, real);
     if (written) fail("matmul: the body says what the accumulator becomes; leave 'result' out");

@@ -6,6 +6,7 @@
 #include "runtime/base/convert.h"
 #include "runtime/base/error.h"
 #include "runtime/cpu/bind_step.h"
+#include "runtime/cpu/byte_gemm.h"
 
 namespace smelt {
 namespace {
@@ -115,13 +116,9 @@ void TypedGemm::run(const void* a, const void* b, void* c, const void* bias) con
   write_result(wide_c.get(), c);
 }
 
-Launch bind_step(const GemmStep& step, StepBinder& binder) {
-  if (step.a_scale || step.b_scale)
-    fail_with(Status::invalid_file, "{}: a GEMM with scales, which only a GPU has", binder.name());
-  for (DType dtype : {step.dtype, step.result_dtype})
-    if (!is_float(dtype) || dtype == DType::f64)
-      fail_with(Status::invalid_file, "{}: a GEMM of {} matrices: expected f32, bf16, f16 or f8e4m3",
-                binder.name(), name(dtype));
+namespace {
+
+GemmSizes sizes_of(const GemmStep& step, StepBinder& binder) {
   const auto value = [&](const Dim& dim) { return binder.value(dim); };
   const auto matrix = [&](const GemmStep::Matrix& m) {
     return GemmSizes::Matrix{value(m.row_stride), value(m.column_stride)};
@@ -131,9 +128,29 @@ Launch bind_step(const GemmStep& step, StepBinder& binder) {
   for (const GemmStep::Batch& batch : step.batch)
     sizes.batch.push_back({value(batch.extent), value(batch.a_stride), value(batch.b_stride),
                            batch.reduced ? 0 : value(batch.c_stride), batch.reduced});
+  return sizes;
+}
+
+Launch bind_bytes(const GemmStep& step, StepBinder& binder) {
+  return [gemm = ByteGemm(sizes_of(step, binder)), a = binder.pointer<int8_t>(step.a.base),
+          b = binder.pointer<int8_t>(step.b.base),
+          c = binder.pointer<int32_t>(step.c.base)](const StepRun&) { gemm.run(a, b, c); };
+}
+
+}  // namespace
+
+Launch bind_step(const GemmStep& step, StepBinder& binder) {
+  if (step.dtype == DType::i8) return bind_bytes(step, binder);
+  if (step.a_scale || step.b_scale)
+    fail_with(Status::invalid_file, "{}: a GEMM with scales, which only a GPU has", binder.name());
+  for (DType dtype : {step.dtype, step.result_dtype})
+    if (!is_float(dtype) || dtype == DType::f64)
+      fail_with(Status::invalid_file, "{}: a GEMM of {} matrices: expected f32, bf16, f16 or f8e4m3",
+                binder.name(), name(dtype));
   std::optional<BoundPointer<void>> bias;
   if (step.bias) bias = binder.pointer<void>(*step.bias);
-  return [gemm = TypedGemm(sizes, step.dtype, step.result_dtype, binder.name(), {step.a_i8, step.b_i8}),
+  return [gemm = TypedGemm(sizes_of(step, binder), step.dtype, step.result_dtype, binder.name(),
+                           {step.a_i8, step.b_i8}),
           a = binder.pointer<void>(step.a.base), b = binder.pointer<void>(step.b.base),
           c = binder.pointer<void>(step.c.base),
           bias](const StepRun&) { gemm.run(a, b, c, bias ? static_cast<void*>(*bias) : nullptr); };

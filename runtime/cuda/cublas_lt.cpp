@@ -56,8 +56,13 @@ int data_type(DType dtype) {
       return 14;
     case DType::f8e4m3:
       return 28;
+    case DType::i8:
+      return 3;
+    case DType::i32:
+      return 10;
     default:
-      fail_with(Status::internal, "a GEMM of {} matrices: expected f32, f16, bf16 or f8e4m3", name(dtype));
+      fail_with(Status::internal, "a GEMM of {} matrices: expected f32, f16, bf16, f8e4m3 or i8",
+                name(dtype));
   }
 }
 

@@ -63,7 +63,7 @@ struct CublasLt {
 };
 
 // cublasComputeType_t
-inline constexpr int kCompute32F = 68, kComputeTf32 = 77;
+inline constexpr int kCompute32F = 68, kCompute32I = 72, kComputeTf32 = 77;
 // cublasLtMatmulDescAttributes_t
 inline constexpr int kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8, kScalePointerA = 17,
                      kScalePointerB = 18;
@@ -76,7 +76,7 @@ inline constexpr int kMaxWorkspace = 1, kReductionSchemes = 3, kMinAlignmentA = 
 // cublasLtReductionScheme_t: partial sums of split k are not allowed
 inline constexpr uint32_t kNoReductions = 0;
 
-/// Returns the cudaDataType of f32, f16, bf16 or f8e4m3. Throws Error for other types.
+/// Returns the cudaDataType of f32, f16, bf16, f8e4m3, i8 or i32. Throws Error for other types.
 int data_type(DType dtype);
 
 /// Returns the functions of the library, which the first call loads. Throws Error (unavailable) if the

@@ -226,9 +226,9 @@ void PreparedGemm::describe(const GemmExtras& extras) {
   blas_ = device_->blas();
   const CublasLt& lt = cublas_lt();
   LtDescriptorTag* descriptor = nullptr;
-  check_blas(
-      lt.MatmulDescCreate(&descriptor, problem_.tf32 ? kComputeTf32 : kCompute32F, data_type(DType::f32)),
-      "describing a matmul");
+  check_blas(lt.MatmulDescCreate(&descriptor, compute_type(),
+                                 data_type(problem_.is_whole() ? DType::i32 : DType::f32)),
+             "describing a matmul");
   descriptor_ = LtDescriptor(descriptor);
   for (const auto& [attribute, transposed] :
        {std::pair(kTransposeA, problem_.transpose_a), {kTransposeB, problem_.transpose_b}}) {
@@ -261,6 +261,11 @@ void PreparedGemm::describe(const GemmExtras& extras) {
   c_ = layout(p.result_dtype, false, p.m, p.n, p.c_pitch, p.c_stride);
 }
 
+int PreparedGemm::compute_type() const {
+  if (problem_.is_whole()) return kCompute32I;
+  return problem_.tf32 ? kComputeTf32 : kCompute32F;
+}
+
 void PreparedGemm::set_batch(const LtLayout& layout, int64_t stride) const {
   const CublasLt& lt = cublas_lt();
   const auto batch = static_cast<int32_t>(problem_.batch);
@@ -278,9 +283,13 @@ void PreparedGemm::set_batch(const LtLayout& layout, int64_t stride) const {
 int PreparedGemm::launch(const Call& call, const LtAlgorithm& algorithm, Stream stream,
                          DevicePointer workspace) const {
   const auto pointer = [](DevicePointer p) { return reinterpret_cast<void*>(p); };
-  return cublas_lt().Matmul(blas_, descriptor_.get(), &alpha_, pointer(call.a), a_.get(), pointer(call.b),
-                            b_.get(), &call.beta, pointer(call.c), c_.get(), pointer(call.c), c_.get(),
-                            &algorithm, pointer(workspace), kGemmWorkspace, stream);
+  const auto whole_alpha = static_cast<int32_t>(alpha_), whole_beta = static_cast<int32_t>(call.beta);
+  const bool is_whole = problem_.is_whole();
+  const void *alpha = is_whole ? static_cast<const void*>(&whole_alpha) : &alpha_,
+             *beta = is_whole ? static_cast<const void*>(&whole_beta) : &call.beta;
+  return cublas_lt().Matmul(blas_, descriptor_.get(), alpha, pointer(call.a), a_.get(), pointer(call.b),
+                            b_.get(), beta, pointer(call.c), c_.get(), pointer(call.c), c_.get(), &algorithm,
+                            pointer(workspace), kGemmWorkspace, stream);
 }
 
 /// Returns the first status that is not 0.

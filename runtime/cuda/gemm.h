@@ -55,6 +55,8 @@ struct GemmProblem {
   int64_t batch = 1, a_stride = 0, b_stride = 0, c_stride = 0;
   int64_t alignment = 256;  // in bytes; divides the addresses of all matrices. PreparedGemm uses at most 16
 
+  /// Returns whether sums are i32, as those of i8 are: the factors alpha and beta are then i32, too.
+  bool is_whole() const { return result_dtype == DType::i32; }
   /// Returns the name of the problem's bucket. Problems of one bucket can use the same algorithm: they have
   /// the same types, flags and alignments of addresses and pitches, and similar sizes (size_bucket in
   /// algorithm_choice.h).
@@ -113,8 +115,9 @@ class PreparedGemm {
     size_t lines = 1, pitch = 0;  // the distance of lines in bytes
   };
   void describe(const GemmExtras& extras);
-  /// Extends lines of f8e4m3 to a multiple of GemmStep::kLineElements, which the library requires, and notes
-  /// what follows the k-th element to be cleared before each run.
+  int compute_type() const;  // cublasComputeType_t
+  /// Extends lines of f8e4m3 and i8 to a multiple of GemmStep::kLineElements, which the library requires, and
+  /// notes what follows the k-th element to be cleared before each run.
   void pad_lines(GemmSizes& sizes, DevicePointer a, DevicePointer b);
   void note_zeros(const std::vector<GemmSizes::Batch>& outer, DevicePointer c);
   /// Sets what is in zeros_ to zero.

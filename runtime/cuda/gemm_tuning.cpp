@@ -63,7 +63,11 @@ std::vector<float> as_floats(const std::vector<std::byte>& raw, DType dtype) {
   std::vector<float> values(raw.size() / width);
   for (size_t i = 0; i < values.size(); ++i) {
     const std::byte* at = raw.data() + i * width;
-    if (width == 4) {
+    if (dtype == DType::i32) {
+      int32_t sum = 0;
+      std::memcpy(&sum, at, 4);
+      values[i] = static_cast<float>(sum);
+    } else if (width == 4) {
       std::memcpy(&values[i], at, 4);
     } else {
       uint16_t half = 0;
@@ -244,7 +248,7 @@ std::optional<LtAlgorithm> PreparedGemm::fastest(Stream stream, DevicePointer wo
     const std::vector<float> found = result_of(algorithm, kept.get(), stream, workspace);
     if (reference.empty()) reference = found;
     if (problem_.in_order && !tells_order(reference, problem_.result_dtype)) return std::nullopt;
-    const bool exact = problem_.dtype == DType::f32 && !problem_.tf32;
+    const bool exact = problem_.is_whole() || (problem_.dtype == DType::f32 && !problem_.tf32);
     if (problem_.in_order ? have_same_bits(reference, found) : agree(reference, found, exact))
       timed.push_back({algorithm, seconds});
   }

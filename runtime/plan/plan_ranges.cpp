@@ -136,12 +136,24 @@ class RangeCheck {
       refuse("adds in order: expected no bias, beta = 0, and no sum over a batch");
   }
 
-  /// cuBLASLt reads lines of f8e4m3 whole.
-  void check_f8(const GemmStep& step) const {
-    const bool is_f8 = step.dtype == DType::f8e4m3;
-    if (!is_f8 && (step.padded || step.a_scale || step.b_scale))
-      refuse(fmt::format("is padded or scaled, which is for operands of f8e4m3, not {}", name(step.dtype)));
-    if (!is_f8 || !step.padded) return;
+  /// Sums of bytes are i32, and nothing is added to them but such sums.
+  void check_bytes(const GemmStep& step) const {
+    if ((step.dtype == DType::i8) != (step.result_dtype == DType::i32))
+      refuse(fmt::format(
+          "multiplies {} and has a result of {}: expected i32 for operands of i8, and only for them",
+          name(step.dtype), name(step.result_dtype)));
+    if (step.dtype != DType::i8) return;
+    if (step.bias || step.alpha != 1 || (step.beta != 0 && step.beta != 1) || step.a_i8 || step.b_i8)
+      refuse("multiplies bytes: expected no bias, alpha = 1, and beta = 0 or 1");
+  }
+
+  /// cuBLASLt reads lines of bytes whole.
+  void check_lines(const GemmStep& step) const {
+    if (step.dtype != DType::f8e4m3 && (step.a_scale || step.b_scale))
+      refuse(fmt::format("is scaled, which is for operands of f8e4m3, not {}", name(step.dtype)));
+    if (step.padded && step.dtype != DType::f8e4m3 && step.dtype != DType::i8)
+      refuse(fmt::format("is padded, which is for operands of f8e4m3 or i8, not {}", name(step.dtype)));
+    if (!step.padded) return;
     const int64_t unit = GemmStep::kLineElements, line = (extent(step.k) + unit - 1) / unit * unit;
     const auto check = [&](const BufferRef& base, const Dim& k_stride, const Dim& pitch, const Dim& lines) {
       const int64_t distance = pitch.evaluate(values_), count = extent(lines),
@@ -161,7 +173,8 @@ class RangeCheck {
       refuse(fmt::format("has tf32, which is for operands of f32, not {}", name(step.dtype)));
     if (step.a_i8 && step.b_i8) refuse("has two operands of i8: expected one at most");
     check_order(step);
-    check_f8(step);
+    check_bytes(step);
+    check_lines(step);
     check_sums(step);
     if (!step.bias) return;
     if (!step.c.column_stride.is_one() || std::ranges::any_of(step.batch, &GemmStep::Batch::reduced))

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -12,6 +13,7 @@
 #include "runtime/engine/training/checkpoint.h"
 #include "runtime/engine/weights/initialize.h"
 #include "runtime/engine/weights/safetensors.h"
+#include "runtime/plan/activation_bound.h"
 #include "runtime/plan/segment_parts.h"
 #include "runtime/plan/state_parts.h"
 #include "runtime/session/session.h"
@@ -86,6 +88,20 @@ std::string problem_with(const Segment& segment, const TensorView* tensor) {
   return {};
 }
 
+/// Numbers are divided by the bound of an activation.
+std::string problem_with_bound(const Segment& segment, const TensorView& tensor, const Checkpoint& weights) {
+  if (!is_activation_bound(segment.name)) return {};
+  const float bound = read_floats(tensor).front();
+  for (const std::string& name : segment.checkpoint_names)
+    if (const TensorView* other = weights.find(name);
+        other && other->elements() == 1 && std::isfinite(bound) && read_floats(*other).front() != bound)
+      return fmt::format("'{}' is {}, and '{}' is {}: expected one bound for the activations that both read",
+                         name, read_floats(*other).front(), tensor.name, bound);
+  if (std::isfinite(bound) && bound > 0) return {};
+  return fmt::format("'{}' is {}, expected a finite number above 0: the bound of an activation", tensor.name,
+                     bound);
+}
+
 /// Collects all faults instead of stopping at the first.
 std::vector<WeightMatch> match_all(const Plan& plan, const Checkpoint& weights,
                                    const std::function<bool(const Segment&)>& stays = {}) {
@@ -99,6 +115,8 @@ std::vector<WeightMatch> match_all(const Plan& plan, const Checkpoint& weights,
       matches.push_back({static_cast<int>(i), &segment, tensor});
       if (auto problem = problem_with(segment, matches.back().tensor); !problem.empty())
         problems.push_back(std::move(problem));
+      else if (auto bound = problem_with_bound(segment, *matches.back().tensor, weights); !bound.empty())
+        problems.push_back(std::move(bound));
     }
   }
   if (!problems.empty())

@@ -13,7 +13,7 @@ struct LtDescriptorTag {
   int32_t transpose_a = 0, transpose_b = 0;
   uint32_t epilogue = 0;
   const void* bias = nullptr;
-  bool tf32 = false;
+  bool tf32 = false, whole = false;
 };
 struct LtLayoutTag {
   int type = 0;
@@ -43,9 +43,13 @@ void take(T& to, const void* value) {
   std::memcpy(static_cast<void*>(&to), value, sizeof to);
 }
 
+constexpr int kFloat = 0, kByte = 3, kWhole = 10, kBfloat16 = 14;
+
+int64_t width_of(int type) { return type == kByte ? 1 : type == kFloat || type == kWhole ? 4 : 2; }
+
 /// An element of one matrix of a batch, in columns.
 char* element(const LtLayoutTag& layout, const void* base, int64_t batch, int64_t row, int64_t column) {
-  const int64_t width = layout.type == 0 ? 4 : 2;
+  const int64_t width = width_of(layout.type);
   const char* first = layout.by_pointers ? static_cast<const char* const*>(base)[batch]
                                          : static_cast<const char*>(base) + batch * layout.stride * width;
   return const_cast<char*>(first) + (column * layout.pitch + row) * width;
@@ -54,9 +58,12 @@ char* element(const LtLayoutTag& layout, const void* base, int64_t batch, int64_
 float load(int type, const char* at) {
   float value;
   uint16_t half;
-  if (type == 0) return std::memcpy(&value, at, sizeof value), value;
+  int32_t whole;
+  if (type == kByte) return *reinterpret_cast<const int8_t*>(at);
+  if (type == kWhole) return std::memcpy(&whole, at, sizeof whole), static_cast<float>(whole);
+  if (type == kFloat) return std::memcpy(&value, at, sizeof value), value;
   std::memcpy(&half, at, sizeof half);
-  return type == 14 ? smelt::from_bf16(half) : smelt::from_f16(half);
+  return type == kBfloat16 ? smelt::from_bf16(half) : smelt::from_f16(half);
 }
 
 void store(int type, char* at, float value) {
@@ -68,6 +75,14 @@ void store(int type, char* at, float value) {
 double factor(int type, const char* at, bool tf32) {
   const float value = load(type, at);
   return tf32 ? std::bit_cast<float>(std::bit_cast<uint32_t>(value) & ~uint32_t{0x1FFF}) : value;
+}
+
+/// Alpha and beta, which are i32 where sums are.
+float factor_of(const LtDescriptorTag& d, const void* value) {
+  float real = 0;
+  int32_t whole = 0;
+  if (!d.whole) return take(real, value), real;
+  return take(whole, value), static_cast<float>(whole);
 }
 
 bool is_known(const LtAlgorithm& algorithm) {
@@ -86,7 +101,7 @@ Code cublasLtCreate(LtHandleTag** handle) {
 }
 Code cublasLtMatmulDescCreate(LtDescriptorTag** d, int compute_type, int) {
   *d = new LtDescriptorTag;
-  return (*d)->tf32 = compute_type == kComputeTf32, 0;
+  return (*d)->tf32 = compute_type == kComputeTf32, (*d)->whole = compute_type == kCompute32I, 0;
 }
 Code cublasLtMatmulDescDestroy(LtDescriptorTag* d) { return delete d, 0; }
 Code cublasLtMatmulDescSetAttribute(LtDescriptorTag* d, int attribute, const void* value, size_t) {
@@ -136,8 +151,7 @@ Code cublasLtMatmul(LtHandleTag* handle, LtDescriptorTag* d, const void* alpha, 
                     Stream stream) {
   if (!is_known(*algorithm)) return kInvalidValue;
   if (handle->device != smelt::fake::current_device()) return kArchMismatch;
-  float scale = 0, kept = 0;
-  take(scale, alpha), take(kept, beta);
+  const float scale = factor_of(*d, alpha), kept = factor_of(*d, beta);
   ++gpu().gemms;
   const uint64_t index = algorithm->data[0];
   const Code code = smelt::fake::enqueue(stream, [=, d = *d, as = *as, bs = *bs, cs = *cs] {
@@ -154,6 +168,11 @@ Code cublasLtMatmul(LtHandleTag* handle, LtDescriptorTag* d, const void* alpha, 
           if (d.epilogue == kEpilogueBias)
             sum += load(cs.type, static_cast<const char*>(d.bias) + i * (cs.type == 0 ? 4 : 2));
           char* at = element(cs, c, batch, i, j);
+          if (cs.type == kWhole) {
+            const auto whole = static_cast<int32_t>(scale * sum + (kept == 0 ? 0 : kept * load(cs.type, at)));
+            std::memcpy(at, &whole, sizeof whole);
+            continue;
+          }
           const auto value = static_cast<float>(scale * sum) + (kept == 0 ? 0 : kept * load(cs.type, at));
           store(cs.type, at,
                 std::bit_cast<float>(std::bit_cast<uint32_t>(value) + static_cast<uint32_t>(index)));

@@ -64,8 +64,9 @@ void note_missing_loss(const Description& description, const Compilation& compil
 
 void run_compile(const CompileCommand& options) {
   require_place_for_plan(options.output);
-  const CompileOptions compile_options = options.flags.options();
+  CompileOptions compile_options = options.flags.options();
   const Description description = read_description(model_path(options.model));
+  follow_weights(compile_options, description);
   if (options.print_pipeline) return fmt::print("{}", pipeline_text(description, compile_options));
   const Compilation compilation =
       compile_or_recall(description, compile_options, description.build(build_options(compile_options)));

@@ -132,6 +132,7 @@ void run_dump(DumpCommand options) {
   compile_options.explain_sharding = options.explain_sharding;
   compile_options.memory_curve = options.memory_curve;
   const Description description = read_description(model_path(options.model));
+  follow_weights(compile_options, description);
   if (const auto adapter = adapter_of(options.adapter, &description))
     compile_options.build.lora = adapter->config;
   Compilation compilation = compile(description, compile_options, stage_of(options));

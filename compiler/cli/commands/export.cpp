@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "compiler/cli/command.h"
+#include "compiler/cli/shared/int8_export.h"
 #include "compiler/cli/shared/model.h"
 #include "compiler/cli/shared/output_path.h"
 #include "compiler/cli/shared/run_directory.h"
@@ -21,6 +22,7 @@ struct ExportCommand {
   std::string model, output;
   WeightFlags weights;
   bool merge = false;
+  std::string weight_type = "float";
 };
 
 /// The model with its weights and, where it has one, the adapter; without a plan.
@@ -46,12 +48,13 @@ void run_export(const ExportCommand& options) {
   const Checkpoint& weights = *model.weights->tensors;
   check_weights(*module, weights);
   const LoraConfig config = model.adapter ? model.adapter->config : LoraConfig{};
-  const std::vector<HostTensor> tensors = merge_adapters(*module, config, weights);
+  std::vector<HostTensor> tensors = merge_adapters(*module, config, weights);
 
   Plan described;
   described.model = module->description;
   model.plan = std::make_shared<const Plan>(std::move(described));
   model.about = read_plan_model(model.plan->model);
+  if (options.weight_type == "int8") return write_int8(model, std::move(tensors), options.output);
   save_description(model, options.output);
   std::vector<TensorView> views;
   for (const HostTensor& tensor : tensors)
@@ -73,6 +76,13 @@ void add_export(CLI::App& app) {
   command->add_option("--weights", options->weights.weights,
                       "safetensors file, index or directory instead of the model's own");
   options->weights.adapter.add_to(*command);
+  command
+      ->add_option(
+          "--weight-type", options->weight_type,
+          "float, or int8: weights that --qat int8 trained as bytes, with the scales of weights and of "
+          "activations (compressed-tensors)")
+      ->check(CLI::IsMember({"float", "int8"}))
+      ->capture_default_str();
   command->add_flag("--merge-adapters", options->merge, "add each adapter's product to its weight");
   on_call(command, options, run_export);
 }

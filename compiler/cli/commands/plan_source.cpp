@@ -18,6 +18,7 @@ ReportedPlan compiled(const std::string& path, const CompileFlags& flags, const 
   CompileOptions options = flags.options();
   options.explain_fusion = true;
   const Description description = read_description(model_path(path));
+  follow_weights(options, description);
   if (const auto adapter = adapter_of(adapters, &description)) options.build.lora = adapter->config;
   return reported(compile(description, options, Stage::program), options, path);
 }

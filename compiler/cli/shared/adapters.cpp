@@ -6,6 +6,7 @@
 #include "frontend/lora_option.h"
 #include "runtime/base/error.h"
 #include "runtime/engine/training/export.h"
+#include "runtime/plan/activation_bound.h"
 #include "runtime/system/file.h"
 
 namespace smelt::cli {
@@ -103,9 +104,11 @@ bool is_replaced(const Plan& plan, const std::string& name) {
 
 std::vector<std::string> load_with_adapter(Session& session, const Checkpoint& weights,
                                            const std::optional<Adapter>& adapter) {
-  if (!adapter || adapter->tensors) return session.load_weights(weights);
-  return session.load_weights(weights,
-                              [](const Segment& segment) { return is_adapter_parameter(segment.name); });
+  const bool new_adapter = adapter && !adapter->tensors, calibrates = session.plan().find_entry(kCalibrate);
+  return session.load_weights(weights, [&](const Segment& segment) {
+    return (new_adapter && is_adapter_parameter(segment.name)) ||
+           (calibrates && is_activation_bound(segment.name));
+  });
 }
 
 void save_adapter(const Adapter& adapter, const fs::path& checkpoint, const fs::path& directory) {

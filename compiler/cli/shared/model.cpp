@@ -14,6 +14,7 @@
 #include "runtime/base/error.h"
 #include "runtime/engine/training/export.h"
 #include "runtime/engine/weights/gguf/gguf_file.h"
+#include "runtime/plan/activation_bound.h"
 #include "runtime/plan/decode_contract.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/plan_model.h"
@@ -113,7 +114,7 @@ bool is_ignored(const Json& about, const std::string& name) {
 void refuse_unexpected(const Model& model, std::vector<std::string> names) {
   std::erase_if(names, [&](const std::string& name) {
     const TensorView* tensor = model.weights->tensors->find(name);
-    return is_ignored(model.about, name) || is_replaced(*model.plan, name) ||
+    return is_ignored(model.about, name) || is_activation_bound(name) || is_replaced(*model.plan, name) ||
            (tensor && repeats_base(*tensor, *model.weights->tensors));
   });
   if (!names.empty())
@@ -145,9 +146,25 @@ Model open_model(const fs::path& path, const WeightFlags& weights) {
   return model;
 }
 
+void follow_weights(CompileOptions& options, const Checkpoint& weights) {
+  for (const TensorView& tensor : weights.tensors())
+    if (is_activation_bound(tensor.name)) options.qat_bounds.push_back(tensor.name);
+  if (!options.qat_bounds.empty()) options.qat = Qat::int8;
+}
+
+/// A description is compiled without its weights, too: files that cannot be read say nothing here.
+void follow_weights(CompileOptions& options, const Description& description) {
+  try {
+    if (const auto weights = weights_of(description)) follow_weights(options, *weights->tensors);
+  } catch (const Error&) {
+    return;
+  }
+}
+
 void compile_model(Model& model, const CompileOptions& options, const CompileFlags& flags) {
   CompileOptions adapted = options;
   if (model.adapter) adapted.build.lora = model.adapter->config;
+  if (model.weights) follow_weights(adapted, *model.weights->tensors);
   if (model.description)
     compile_description(model, adapted, flags);
   else

@@ -55,6 +55,11 @@ struct WeightFlags {
 
 /// Reads a description without compiling it, or loads a plan. Opens the weights, if there are any.
 Model open_model(const std::filesystem::path& path, const WeightFlags& weights);
+/// Sets CompileOptions::qat and qat_bounds if the weights have bounds of activations, as those of
+/// quantisation-aware training have.
+void follow_weights(CompileOptions& options, const Checkpoint& weights);
+/// Does the same for the weights in the directory of a description, if there are any.
+void follow_weights(CompileOptions& options, const Description& description);
 /// Compiles the description of an open model. If the model is a plan, compiles nothing, and throws Error if
 /// the user gave an option of the compiler. Prints the planned memory to stderr if flags.says_memory.
 void compile_model(Model& model, const CompileOptions& options, const CompileFlags& flags);

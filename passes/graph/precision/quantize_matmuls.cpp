@@ -6,68 +6,18 @@
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
 #include "passes/expressions.h"
-#include "passes/parameter_patterns.h"
+#include "passes/graph/precision/weight_products.h"
 #include "runtime/base/error.h"
 
 namespace smelt {
 namespace {
 
-constexpr double kLargest = 448;   // of f8e4m3
-constexpr double kLeast = 1e-30;   // in place of a largest magnitude of 0
-constexpr int64_t kTogether = 16;  // elements that a library multiplies together
+constexpr double kLargest = 448;  // of f8e4m3
+constexpr double kLeast = 1e-30;  // in place of a largest magnitude of 0
 /// Least harmonic mean of inputs and outputs. On an H200, the three matmuls of a model 2,048 wide save 1.1 ns
 /// by 1e6 products, and rounding takes 2.4 ns by 1e3 elements of activations and gradients: equal at 1,450.
 /// Models whose weights have means from 1,280 to 2,048 gain, and those up to 1,230 do not.
 constexpr double kLeastMean = 1250;
-
-/// A product of activations by a weight.
-struct Product {
-  Node* node;
-  unsigned weight;  // the operand
-  Value* activations() const { return node->operand(1 - weight); }
-};
-
-/// The names of the parameters that the value shows; empty if it is anything else.
-std::set<std::string> parameters_behind(const Value* value) {
-  const Node& node = *value->node();
-  if (node.is(Op::parameter)) return {node.get(attr::name)};
-  std::set<std::string> names;
-  if (!is_view(node) && !node.is(Op::concat) && !node.is(Op::convert)) return names;
-  for (const Value* operand : node.operands()) {
-    const std::set<std::string> more = parameters_behind(operand);
-    if (more.empty()) return {};
-    names.insert(more.begin(), more.end());
-  }
-  return names;
-}
-
-std::optional<Product> product_of(Node& node) {
-  if (!node.is(Op::matmul) || node.body || node.result()->dtype() != DType::f32) return std::nullopt;
-  for (const unsigned side : {1u, 0u})
-    if (!parameters_behind(node.operand(side)).empty() && parameters_behind(node.operand(1 - side)).empty())
-      return Product{&node, side};
-  return std::nullopt;
-}
-
-/// The sizes of a weight: products of the dims that are summed over, and of those of the result.
-struct WeightSize {
-  int64_t inputs = 1, outputs = 1;
-};
-
-/// Nothing for a weight with sizes that are not known, or with a batch.
-std::optional<WeightSize> size_of_weight(const Product& product) {
-  const MatmulSpec spec = parse_matmul_spec(product.node->get(attr::spec));
-  const std::string& letters = product.weight == 0 ? spec.a : spec.b;
-  const std::string& others = product.weight == 0 ? spec.b : spec.a;
-  WeightSize size;
-  for (const auto [i, letter] : llvm::enumerate(letters)) {
-    const auto extent = product.node->operand(product.weight)->shape()[i].constant();
-    const bool is_summed = spec.out.find(letter) == std::string::npos;
-    if (!extent || (!is_summed && others.find(letter) != std::string::npos)) return std::nullopt;
-    (is_summed ? size.inputs : size.outputs) *= *extent;
-  }
-  return size;
-}
 
 /// The numbers of a tensor by its scale.
 struct Quantized {
@@ -93,49 +43,34 @@ Value* product(GraphBuilder& b, const Quantized& left, const Quantized& right, c
 class GraphQuantizer {
  public:
   GraphQuantizer(Graph& graph, const std::set<std::string>* wanted, const std::set<std::string>& kept)
-      : graph_(graph), wanted_(wanted), kept_(kept) {
-    for (const auto& node : graph.nodes()) {
-      if (auto found = product_of(*node)) products_.push_back(*found);
-      if (node->is(Op::cotangent)) next_id_ = std::max(next_id_, node->get(attr::id) + 1);
-    }
-  }
+      : graph_(graph),
+        wanted_(wanted),
+        kept_(kept),
+        products_(weight_products(graph)),
+        next_id_(next_cotangent(graph)) {}
 
   /// Adds the names of the weights that are quantized.
   void run(std::set<std::string>& quantized) {
-    const std::set<const Node*> followed = nodes_before_products();
-    for (const Product& each : products_) {
+    const std::set<const Node*> followed = nodes_before(products_);
+    for (const WeightProduct& each : products_) {
       if (!is_chosen(each, followed)) continue;
-      quantized.merge(parameters_behind(each.node->operand(each.weight)));
+      quantized.merge(each.names());
       replace(each);
     }
   }
 
  private:
-  /// Returns the nodes from whose results activations of a product are computed.
-  std::set<const Node*> nodes_before_products() const {
-    std::set<const Node*> seen;
-    std::vector<const Node*> open;
-    for (const Product& each : products_) open.push_back(each.activations()->node());
-    while (!open.empty()) {
-      const Node* node = open.back();
-      open.pop_back();
-      if (!seen.insert(node).second) continue;
-      for (const Value* operand : node->operands()) open.push_back(operand->node());
-    }
-    return seen;
-  }
-
-  bool is_chosen(const Product& each, const std::set<const Node*>& followed) const {
+  bool is_chosen(const WeightProduct& each, const std::set<const Node*>& followed) const {
     const auto size = size_of_weight(each);
-    if (!size || size->inputs % kTogether != 0 || size->outputs % kTogether != 0) return false;
-    const std::set<std::string> names = parameters_behind(each.node->operand(each.weight));
+    if (!size || !is_whole_lines(*size)) return false;
+    const std::set<std::string> names = each.names();
     if (llvm::any_of(names, [&](const std::string& name) { return kept_.contains(name); })) return false;
     if (wanted_) return llvm::all_of(names, [&](const std::string& name) { return wanted_->contains(name); });
     const auto inputs = static_cast<double>(size->inputs), outputs = static_cast<double>(size->outputs);
     return followed.contains(each.node) && 2 * inputs * outputs / (inputs + outputs) >= kLeastMean;
   }
 
-  void replace(const Product& each) {
+  void replace(const WeightProduct& each) {
     Node& node = *each.node;
     const MatmulSpec spec = parse_matmul_spec(node.get(attr::spec));
     GraphBuilder b(graph_, &node);
@@ -162,17 +97,9 @@ class GraphQuantizer {
   Graph& graph_;
   const std::set<std::string>* wanted_;  // null: by size
   const std::set<std::string>& kept_;
-  std::vector<Product> products_;
-  int64_t next_id_ = 0;
+  std::vector<WeightProduct> products_;
+  int64_t next_id_;
 };
-
-std::set<std::string> names_that_fit(const Module& module, const std::vector<std::string>& patterns) {
-  std::set<std::string> names;
-  const std::vector<bool> fits = parameters_that_fit(module, patterns);
-  for (auto [i, parameter] : llvm::enumerate(module.parameters))
-    if (fits[i]) names.insert(parameter.name);
-  return names;
-}
 
 /// Nothing that was asked for stays undone without a word.
 void check_names(const Module& module, const QuantizeMatmulsOptions& options,

@@ -47,6 +47,25 @@ void move_segments(Module& module, const std::set<std::string>& names) {
   module.states.push_back(std::move(of_scales));
 }
 
+/// Returns the bytes of activations that a convert node made floats of; null where there are none.
+Value* bytes_behind(const Value* activations) {
+  const Node& node = *activations->node();
+  const bool widens = node.is(Op::convert) && node.operand(0)->dtype() == DType::i8;
+  return widens ? node.operand(0) : nullptr;
+}
+
+/// Returns the names of the weights that activations other than bytes multiply.
+std::set<std::string> multiplied_by_floats(const Module& module) {
+  std::set<std::string> names;
+  for (const auto& graph : module.graphs)
+    for (Node* matmul : nodes_of(*graph, Op::matmul))
+      for (const unsigned side : {0u, 1u})
+        if (!bytes_behind(matmul->operand(1 - side)))
+          for (const Node* part : parts_of(*matmul->operand(side)))
+            if (part->is(Op::parameter)) names.insert(part->get(attr::name));
+  return names;
+}
+
 class Rewriter {
  public:
   Rewriter(Graph& graph, const std::set<std::string>& names, bool in_place)
@@ -107,10 +126,19 @@ class Rewriter {
     const Value& weight = *matmul.operand(side);
     Value* operands[2] = {matmul.operand(0), matmul.operand(1)};
     operands[side] = bytes(b, weight);
+    Value* product = product_of(b, matmul, operands, side);
+    Value* factors = b.broadcast(scales(b, weight), *output_axes(matmul, side), product->shape());
+    return b.mul(product, factors);
+  }
+
+  Value* product_of(GraphBuilder& b, const Node& matmul, Value* (&operands)[2], unsigned side) const {
+    const std::string& spec = matmul.get(attr::spec);
+    if (Value* activations = bytes_behind(operands[1 - side])) {
+      operands[1 - side] = activations;
+      return b.convert(b.matmul(operands[0], operands[1], spec), DType::f32);
+    }
     if (!in_place_) operands[side] = b.convert(operands[side], DType::f32);
-    Node* product = b.create(Op::matmul, operands, {attr::spec(matmul.get(attr::spec)), attr::result("f32")});
-    Value* factors = b.broadcast(scales(b, weight), *output_axes(matmul, side), product->result()->shape());
-    return b.mul(product->result(), factors);
+    return b.create(Op::matmul, operands, {attr::spec(spec), attr::result("f32")})->result();
   }
 
   void read_rows(Node& gather) {
@@ -141,7 +169,10 @@ bool quantize_weights(Module& module, const QuantizeWeightsOptions& options) {
   if (module.parameters.empty() || module.find_state(kQuantizedParameters)) return false;
   flat_parameters(module);
   if (parameter_copy(module)) fail("quantize_weights: parameters have f32 masters, which training updates");
-  const std::set<std::string> names = multiplied_weights(module, state_of_weights(module), {.tables = true});
+  const std::set<std::string> names =
+      options.by_bytes
+          ? multiplied_weights(module, state_of_weights(module), {}, multiplied_by_floats(module))
+          : multiplied_weights(module, state_of_weights(module), {.tables = true});
   if (names.empty()) return false;
   move_segments(module, names);
   for (const auto& graph : module.graphs) Rewriter(*graph, names, options.in_place).run();

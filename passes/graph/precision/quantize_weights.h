@@ -18,6 +18,9 @@
 // rank's part of a sharded weight. Scales are sharded with the rows. If the columns of a weight are sharded,
 // each rank has the scales of whole rows.
 //
+// If %x is converted from bytes, %x8 : i8, the matmul multiplies bytes by bytes, with exact sums:
+//   %m = convert (matmul %x8, %q {"btc,oc->bto"} : i32) : f32
+//
 // Ensures: the segments of these weights move from the state "parameters", or from "parameters.frozen" if
 // there are adapters, to "parameters.i8", in the same order, and adjacent segments stay adjacent. Results are
 // as if each weight were its quantized value times its scale (runtime/engine/weights/quantize.h). The error
@@ -32,10 +35,14 @@ namespace smelt {
 struct QuantizeWeightsOptions {
   /// True: matmuls read i8 operands. False: a convert node before the matmul makes f32 of them.
   bool in_place = true;
+  /// Quantizes only the weights whose activations are bytes already (quantize_activations.h): all their
+  /// readers are matmuls with an operand that a convert node made from i8. Bytes are then multiplied by
+  /// bytes.
+  bool by_bytes = false;
 };
 template <typename Field>
 void visit_options(Field& field, QuantizeWeightsOptions& o) {
-  field("in_place", o.in_place);
+  field("in_place", o.in_place), field("by_bytes", o.by_bytes);
 }
 /// Quantizes the weights. Throws Error if flatten_parameters has not run, or if parameters have f32 masters,
 /// which training updates.

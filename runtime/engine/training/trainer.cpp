@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "runtime/base/error.h"
+#include "runtime/engine/training/calibration.h"
 #include "runtime/engine/training/event_file.h"
 #include "runtime/engine/training/loss_curve.h"
 #include "runtime/engine/training/same_states.h"
@@ -163,6 +164,7 @@ TrainingResult Trainer::run_steps() {
   } closing{*this, callers};
   tell([&](TrainerObserver& o) { o.started(first, options_.steps); });
   tell_packing();
+  if (first == 0) calibrate();
   if (first == 0) record_evaluation(0);
   while (result_.step < options_.steps && !result_.stopped_early && !result_.without_improvement) {
     train(result_.step);
@@ -170,6 +172,15 @@ TrainingResult Trainer::run_steps() {
   }
   draw_curve();
   return result_;
+}
+
+void Trainer::calibrate() {
+  if (!calibrates(session_)) return;
+  stream_->fill(0, ranks_.data_rank(), batch_);
+  if (const int64_t count = calibrate_bounds(session_, batch_.inputs()); count > 0)
+    tell([&](TrainerObserver& o) {
+      o.message(fmt::format("{} bounds of activations are the largest magnitudes in the first batch", count));
+    });
 }
 
 int64_t Trainer::restore() {

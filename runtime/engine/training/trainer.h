@@ -166,6 +166,8 @@ class Trainer {
 
  private:
   TrainingResult run_steps();
+  /// Sets the first bounds of activations by the first batch, if the plan learns such.
+  void calibrate();
   std::optional<CheckpointInfo> restore_at_all_ranks();
   /// Returns a fingerprint of the data, which a resumed run compares.
   std::string fingerprint() const;

@@ -20,8 +20,8 @@ struct GemmStep {
     bool reduced = false;  // the products along this axis are added up in the same C
   };
   std::vector<Batch> batch = {};
-  DType dtype = DType::f32;            // of A and B; products are summed in f32
-  DType result_dtype = DType::f32;     // of C and the bias
+  DType dtype = DType::f32;            // of A and B; products are summed in f32, those of i8 in i32
+  DType result_dtype = DType::f32;     // of C and the bias; i32 if A and B are i8
   bool tf32 = false;                   // a GPU may round f32 operands to TF32 (10 bits of mantissa)
   std::optional<BufferRef> bias = {};  // requires that C has contiguous rows, and that no batch is reduced
   bool a_i8 = false, b_i8 = false;  // this operand is stored as i8; only on a CPU, and at most one of the two
@@ -33,7 +33,7 @@ struct GemmStep {
   /// Scalars of f32, for operands of f8e4m3 on a GPU.
   std::optional<BufferRef> a_scale = {}, b_scale = {};
   /// Lines of A and B along k begin at multiples of kLineElements elements, and the step may write zeros into
-  /// what follows their k elements, up to the next multiple. Only with operands of f8e4m3.
+  /// what follows their k elements, up to the next multiple. Only with operands of f8e4m3 and i8.
   bool padded = false;
   static constexpr int64_t kLineElements = 16;
 

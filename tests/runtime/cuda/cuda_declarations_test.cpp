@@ -8,6 +8,7 @@
 
 namespace smelt::cuda {
 
+static_assert(kCompute32I == CUBLAS_COMPUTE_32I);
 static_assert(kCompute32F == CUBLAS_COMPUTE_32F && kComputeTf32 == CUBLAS_COMPUTE_32F_FAST_TF32);
 static_assert(kTransposeA == CUBLASLT_MATMUL_DESC_TRANSA && kTransposeB == CUBLASLT_MATMUL_DESC_TRANSB);
 static_assert(kEpilogue == CUBLASLT_MATMUL_DESC_EPILOGUE &&

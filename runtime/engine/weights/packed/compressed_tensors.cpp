@@ -2,12 +2,15 @@
 // plus 2^(bits - 1); weight_shape I64 [2]; and for asymmetric schemes weight_zero_point I32 [words, groups],
 // packed likewise along outputs. "int-quantized", "float-quantized", "naive-quantized": weight I8 or F8_E4M3
 // [out,in], and perhaps weight_zero_point I8. All have weight_scale: one element, [out, 1] or [out, groups],
-// or one per block. The weight is (q - zero) * scale, rounded to the scales' type.
+// or one per block. The weight is (q - zero) * scale, rounded to the scales' type. If activations are rounded
+// to int8 with a fixed scale per tensor, input_scale [1], they are so here too: 127 * input_scale is their
+// bound.
 #include <algorithm>
 
 #include "runtime/engine/weights/packed/formats.h"
 #include "runtime/engine/weights/packed/scaled_rows.h"
 #include "runtime/engine/weights/stored_rows.h"
+#include "runtime/plan/activation_bound.h"
 
 namespace smelt {
 namespace {
@@ -18,6 +21,21 @@ constexpr const char* kScaleName = "_scale";  // after "weight"
 struct CompressedScheme {
   int bits;
   int64_t block_rows = 1, block_columns = 0;  // 0: all columns of a group
+  bool rounds_inputs = false;                 // activations are int8, too, with a fixed scale
+};
+
+/// The bound of activations by their scale.
+class BoundOfScale : public StoredRows {
+ public:
+  explicit BoundOfScale(TensorView scale) : scale_(std::move(scale)) {}
+  void read(int64_t, int64_t, std::span<float> out) const override {
+    constexpr float kSteps = 127;
+    out[0] = kSteps * read_floats(scale_)[0];
+  }
+  std::span<const std::byte> stored() const override { return scale_.bytes; }
+
+ private:
+  TensorView scale_;
 };
 
 class CompressedReader {
@@ -32,12 +50,22 @@ class CompressedReader {
     if (tensors_.find(name + "_g_idx"))
       tensors_.refuse(name + "_g_idx",
                       "groups of inputs in another order are not read: expected no such tensor");
+    if (scheme_.rounds_inputs) bound_inputs();
     for (const char* kind : {"input_scale", "input_zero_point", "output_scale", "output_zero_point"})
       tensors_.take_if(name.substr(0, name.size() - std::string_view("weight").size()) + kind);
     tensors_.put(scaled_tensor(name, std::move(numbers_)));
   }
 
  private:
+  void bound_inputs() {
+    const std::string scale_name =
+        name_.substr(0, name_.size() - std::string_view("weight").size()) + "input_scale";
+    const TensorView scale = tensors_.take(scale_name, kScaleTypes);
+    if (scale.elements() != 1) tensors_.refuse(scale_name, "{}, expected one element", describe(scale));
+    tensors_.put(
+        computed_tensor(activation_bound_of(name_), DType::f32, {}, std::make_shared<BoundOfScale>(scale)));
+  }
+
   PackedNumbers packed() {
     const std::vector<int64_t> shape =
         read_stored_integers(tensors_.take(name_ + "_shape", {DType::i64, DType::i32}, {2}));
@@ -133,6 +161,25 @@ std::vector<Json> weight_schemes(const Json& settings) {
   return schemes;
 }
 
+/// Returns whether a group's weights and activations are int8, with scales that the file has.
+bool rounds_inputs(const Json& group) {
+  const Json inputs = setting(group, "input_activations", nullptr),
+             weights = setting(group, "weights", nullptr);
+  if (!inputs.is_object() || !weights.is_object()) return false;
+  const auto is_bytes = [](const Json& numbers) {
+    return setting(numbers, "num_bits", 0) == 8 && setting(numbers, "type", "int") == "int" &&
+           setting(numbers, "symmetric", true) == true && setting(numbers, "dynamic", false) == false;
+  };
+  const Json of_weights = setting(weights, "strategy", nullptr);
+  return is_bytes(inputs) && is_bytes(weights) && setting(inputs, "strategy", "tensor") == "tensor" &&
+         (of_weights == "tensor" || of_weights == "channel");
+}
+
+bool all_round_inputs(const Json& settings) {
+  const Json groups = setting(settings, "config_groups", Json::object());
+  return !groups.empty() && std::ranges::all_of(groups, rounds_inputs);
+}
+
 }  // namespace
 
 void unpack_compressed(StoredTensors& tensors, const QuantizationInfo& info) {
@@ -140,6 +187,7 @@ void unpack_compressed(StoredTensors& tensors, const QuantizationInfo& info) {
   CompressedScheme scheme{.bits = weights.at("num_bits").get<int>()};
   if (const Json block = setting(weights, "block_structure", nullptr); block.is_array())
     scheme.block_rows = block[0].get<int64_t>(), scheme.block_columns = block[1].get<int64_t>();
+  scheme.rounds_inputs = all_round_inputs(info.settings);
   CompressedReader reader(tensors, scheme);
   constexpr std::string_view kWeightScale = "weight_scale";
   for (const std::string& stem : tensors.stems(kWeightScale)) reader.unpack(stem + "weight");
@@ -183,7 +231,7 @@ void compressed_problems(const Json& settings, std::vector<std::string>& problem
 std::string compressed_warning(const Json& settings) {
   const Json groups = setting(settings, "config_groups", Json::object());
   for (const auto& [name, group] : groups.items())
-    if (!setting(group, "input_activations", nullptr).is_null())
+    if (!setting(group, "input_activations", nullptr).is_null() && !all_round_inputs(settings))
       return "the model's activations are quantised while it runs, by its quantization_config: here they "
              "stay "
              "floats, and only its weights have the quantised values";
