@@ -241,7 +241,7 @@ std::optional<Json> config_of(const TransformerSpec& spec, const Family& family,
   const Json fields = to_json(spec);
   for (const FieldRow& row : family.fields) {
     const Json& value = *find_path(fields, row.spec);
-    const bool empty = value == Json(0) || value == Json::array();
+    const bool empty = value == Json(0) || value == Json(false) || value == Json::array();
     if (!row.unsaid_if_empty || !empty) make_path(config, row.config) = in_config_words(row, value);
   }
   // Fields without a row in the table would be lost silently. The criterion is no part of a config.

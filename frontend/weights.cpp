@@ -145,8 +145,7 @@ void require_computed_positions(const TransformerSpec& spec, const Checkpoint& w
     if (!tensor.name.ends_with("embed_positions.weight") || !is_float(tensor.dtype)) continue;
     const bool is_table = tensor.shape.size() == 2 && tensor.shape[1] == spec.hidden;
     const std::vector<float> stored = read_floats(tensor);
-    const std::vector<double> computed =
-        sinusoids(is_table ? tensor.shape[0] : 0, spec.hidden, spec.positions.interleaved);
+    const std::vector<double> computed = position_table(spec, is_table ? tensor.shape[0] : 0);
     const auto near = [&](float a, double b) {
       return std::abs(a - b) <= sine_tolerance(tensor.dtype) + 1e-4;
     };

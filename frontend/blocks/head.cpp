@@ -19,8 +19,7 @@ Value* vocabulary_logits(BlockBuilder& b, Value* x) {
   const bool masked = b.spec.head.kind == HeadKind::mlm;
   const Place head{!masked ? "head" : b.spec.head.tied ? "mlm" : "mlm.decoder"};
   b.at(head);
-  if (b.spec.head.scaled)
-    x = b.graph.mul(x, b.graph.like(x, 1 / std::sqrt(static_cast<double>(b.spec.hidden))));
+  if (b.spec.head.scaled) x = times(b, x, 1 / std::sqrt(static_cast<double>(b.spec.hidden)));
   if (b.spec.head.tied) {
     Value* table = b.graph.parameter(b.names.parameter({"embedding.tokens"}, "weight").name);
     x = b.graph.create(Op::linear, {x, table})->result();
@@ -29,12 +28,14 @@ Value* vocabulary_logits(BlockBuilder& b, Value* x) {
     x = linear(b, head, x, b.spec.vocab_size, b.spec.head.bias);
   }
   if (b.spec.head.offset) x = add_offset(b, {"head.offset"}, x);
+  x = times(b, x, b.spec.head.factor / b.spec.head.divisor);
   return soft_capped(b, x, b.spec.head.soft_cap);
 }
 
 /// A dense layer, the activation and a norm before the vocabulary (BERT's masked language model).
 Value* transformed(BlockBuilder& b, Value* x) {
-  x = linear(b, {"mlm.transform"}, x, b.spec.hidden, true);
+  const auto& e = b.spec.embedding;
+  x = linear(b, {"mlm.transform"}, x, e.width ? e.width : b.spec.hidden, true);
   b.at({"mlm.transform"}, "activation");
   return norm(b, {"mlm.norm"}, activate(b, x, b.spec.ffn.activation));
 }
@@ -102,6 +103,22 @@ Value* next_tokens(BlockBuilder& b, Value* labels, Value* segments) {
   return b.graph.select(goes_on, targets, b.graph.like(targets, ignored));
 }
 
+namespace {
+
+/// i32[B,1]: the last label of each row that is not ignored; 0 where there is none.
+Value* last_labels(BlockBuilder& b, Value* labels) {
+  GraphBuilder& g = b.graph;
+  Value* ignored = g.like(labels, static_cast<double>(b.spec.criterion.ignore_index));
+  Value* places = g.iota(labels->type, 1);
+  places = g.select(g.eq(labels, ignored), g.like(labels, -1), places);
+  Value* last = g.broadcast(g.reduce(ReduceOp::max, places, {1}), {0}, labels->shape());
+  Value* at_end = g.logical_and(g.eq(places, last), g.ne(labels, ignored));
+  Value* label = g.sum(g.select(at_end, labels, g.like(labels, 0)), {1});
+  return g.reshape(label, {labels->shape()[0], 1});
+}
+
+}  // namespace
+
 Value* teacher_forced(BlockBuilder& b, Value* labels) {
   b.graph.set_source("labels");
   const Shape& shape = labels->shape();
@@ -109,7 +126,9 @@ Value* teacher_forced(BlockBuilder& b, Value* labels) {
   Value* known = b.graph.select(b.graph.eq(labels, b.graph.like(labels, ignored)),
                                 b.graph.like(labels, static_cast<double>(b.spec.tokens.pad)), labels);
   Value* start =
-      b.graph.constant(static_cast<double>(b.spec.tokens.decoder_start), {DType::i32, {shape[0], 1}});
+      b.spec.tokens.last_starts
+          ? last_labels(b, labels)
+          : b.graph.constant(static_cast<double>(b.spec.tokens.decoder_start), {DType::i32, {shape[0], 1}});
   return b.graph.slice(b.graph.concat({start, known}, 1), 1, 0, shape[1]);
 }
 

@@ -103,12 +103,22 @@ const Family* find_family(std::string_view model_type);
 /// Returns the family names for messages: "gpt2, ...".
 std::string known_families();
 
+/// Returns `names` with the rows of `others` in place of those of the same roles.
+std::vector<NameRow> renamed(std::vector<NameRow> names, const std::vector<NameRow>& others);
+/// Rows of Llama that its relatives share: sizes, norms and tokens, without biases and rotary positions.
+extern const std::vector<FieldRow> kLlamaFields;
+/// Rows for the biases of all projections of attention.
+extern const std::vector<FieldRow> kAttentionBiases;
+
 /// Returns the concatenation of tables, for a family that shares some of its rows with other families.
 std::vector<FieldRow> joined(std::initializer_list<std::vector<FieldRow>> parts);
 std::vector<NameRow> joined(std::initializer_list<std::vector<NameRow>> parts);
+std::vector<FixedRow> joined(std::initializer_list<std::vector<FixedRow>> parts);
 
 /// Returns the rows for the fields of rotary positions, under all their names in config.json.
 std::vector<FieldRow> rope_fields();
+/// Returns the same rows, and one for the part of each head that is rotated.
+std::vector<FieldRow> partial_rope_fields();
 /// Fields of rotary positions that are not supported.
 extern const std::vector<FixedRow> kRopeFixed;
 

@@ -154,11 +154,21 @@ class Verification {
     const auto columns = static_cast<size_t>(shifted.shape[1]);
     const auto labels = inputs_.at("labels").as<int32_t>();
     auto* ids = reinterpret_cast<int32_t*>(shifted.bytes.data());
-    const int32_t start = model_.about.at("decoder_start_token_id").get<int32_t>();
     const int32_t pad = model_.about.at("pad_token_id").get<int32_t>();
     for (size_t i = 0; i < labels.size(); ++i)
-      ids[i] = i % columns == 0 ? start : labels[i - 1] < 0 ? pad : labels[i - 1];
+      ids[i] = i % columns == 0    ? first_input(labels.subspan(i, columns))
+               : labels[i - 1] < 0 ? pad
+                                   : labels[i - 1];
     return shifted;
+  }
+
+  /// The decoder's first input for a row of labels.
+  int32_t first_input(std::span<const int32_t> labels) const {
+    const TransformerSpec* spec = model_.spec();
+    if (spec && spec->tokens.last_starts)
+      for (size_t i = labels.size(); i-- > 0;)
+        if (labels[i] >= 0) return labels[i];
+    return model_.about.at("decoder_start_token_id").get<int32_t>();
   }
 
   void compare_logits() {
