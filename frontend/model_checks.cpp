@@ -27,8 +27,10 @@ void refuse_segments(const TransformerSpec& spec, const BuildOptions& options,
   refuse(has_both(spec), "encoder.layers",
          "a decoder that reads an encoder writes one text a row; expected a decoder or an encoder alone");
   const bool pools = spec.head.kind == HeadKind::none && spec.head.pooler;
-  refuse(!has_patches(spec) && (has_classes(spec) || pools), "head.kind",
-         "the first token speaks for the whole row; expected lm or mlm");
+  const bool by_token = spec.head.kind == HeadKind::lm || spec.head.kind == HeadKind::mlm ||
+                        spec.head.kind == HeadKind::token_classes;
+  refuse(!has_patches(spec) && (spec.head.kind == HeadKind::none ? pools : !by_token), "head.kind",
+         "a row has one label for all of its documents; expected lm, mlm or token_classes");
   refuse(
       longest_text(spec, options) > rotary_limit(spec), "positions.scaling",
       "dynamic and longrope turn all documents by the longest one's angles; expected T <= max_positions for "
@@ -73,15 +75,24 @@ std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOpt
          "a decoder reads tokens; expected 0");
   refuse(image_head != has_patches(spec) && spec.head.kind != HeadKind::none, "head.kind",
          "image_classes goes with patches, other heads with tokens");
-  refuse((spec.head.pooler || has_classes(spec) || spec.head.kind == HeadKind::mlm) && has_decoder(spec),
-         "head.kind", "reads an encoder alone; expected lm with a decoder");
+  const bool of_decoder = spec.head.kind == HeadKind::lm || spec.head.kind == HeadKind::none;
+  refuse((spec.head.pooler || !of_decoder) && has_decoder(spec), "head.kind",
+         "reads an encoder alone; expected lm with a decoder");
+  refuse(spec.head.kind == HeadKind::pretraining && !spec.head.pooler, "head.pooler",
+         "pretraining reads the pooler; expected true");
+  refuse(spec.head.kind == HeadKind::choices && (options.segment_ids || options.position_ids), "head.kind",
+         "choices has several texts per record; expected neither segment_ids nor position_ids");
+  refuse(spec.head.kind == HeadKind::choices && spec.head.problem != Problem::one_class, "head.problem",
+         "one of the choices is right; expected one_class");
+  refuse(spec.head.kind == HeadKind::spans && spec.criterion.label_smoothing > 0, "criterion.label_smoothing",
+         "is for classes, and not for the tokens of an answer; expected 0");
   refuse(spec.head.kind == HeadKind::lm && !has_decoder(spec), "head.kind", "lm needs a decoder");
   refuse(has_both(spec) && spec.tokens.decoder_start < 0, "tokens.decoder_start",
          "missing; a decoder that reads an encoder needs its first token");
   refuse(has_both(spec) && spec.tokens.pad < 0, "tokens.pad",
          "missing; targets that are ignored are read as it");
   refuse(spec.positions.counted && spec.tokens.pad < 0, "tokens.pad", "missing; positions.counted needs it");
-  const bool masked = spec.head.kind == HeadKind::mlm;
+  const bool masked = fills_masks(spec);
   refuse(spec.embedding.width > 0 && !spec.embedding.projected_last && (has_encoder(spec) || masked),
          "embedding.width", "needs a decoder alone, or embedding.projected_last; expected 0");
   refuse(spec.embedding.width > 0 && spec.embedding.projected_last && has_decoder(spec), "embedding.width",

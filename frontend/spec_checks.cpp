@@ -93,11 +93,14 @@ class Checker {
   void check_head() {
     if (spec_.head.tied && !spec_.embedding.shared)
       complain("head.tied", "true needs embedding.shared, or which table is it?");
-    const bool classes =
-        spec_.head.kind == HeadKind::sequence_classes || spec_.head.kind == HeadKind::image_classes;
-    if (classes && spec_.head.classes < 1)
+    const HeadKind kind = spec_.head.kind;
+    const bool of_rows = kind == HeadKind::sequence_classes || kind == HeadKind::image_classes;
+    if ((of_rows || kind == HeadKind::token_classes) && spec_.head.classes < 1)
       complain("head.classes", "0 or missing, expected the number of classes");
-    if (spec_.head.dense && !classes) complain("head.dense", "true needs a head of classes");
+    if (spec_.head.dense && !of_rows && kind != HeadKind::choices)
+      complain("head.dense", "true needs a head of classes of a row, or of choices");
+    if (kind == HeadKind::token_classes && spec_.head.problem != Problem::one_class)
+      complain("head.problem", "a token has one class; expected one_class");
   }
 
   void check_layers() {
@@ -203,7 +206,9 @@ void complete(TransformerSpec& spec) {
   complete_stack(spec.decoder, spec.hidden);
   complete_layers(spec.attention, spec.decoder.layers);
   if (spec.embedding.width == spec.hidden) spec.embedding.width = 0;
-  if (spec.head.classes == 1 && spec.head.problem == Problem::one_class)
+  const bool of_rows =
+      spec.head.kind == HeadKind::sequence_classes || spec.head.kind == HeadKind::image_classes;
+  if (of_rows && spec.head.classes == 1 && spec.head.problem == Problem::one_class)
     spec.head.problem = Problem::regression;
   if (spec.tokenizer == TokenizerKind::automatic)
     spec.tokenizer = spec.vocab_size == 256 ? TokenizerKind::bytes : TokenizerKind::none;

@@ -27,7 +27,8 @@ SMELT_CHOICES(Activation, "relu", "gelu_tanh", "gelu_erf", "silu", "quick_gelu",
 SMELT_CHOICES(PositionKind, "none", "learned", "sinusoidal", "rope", "relative_buckets", "alibi")
 SMELT_CHOICES(RopeScaling, "none", "linear", "dynamic", "llama3", "yarn", "longrope")
 SMELT_CHOICES(LayerAttention, "full_attention", "sliding_attention")
-SMELT_CHOICES(HeadKind, "none", "lm", "mlm", "sequence_classes", "image_classes")
+SMELT_CHOICES(HeadKind, "none", "lm", "mlm", "sequence_classes", "image_classes", "token_classes", "spans",
+              "choices", "pretraining")
 SMELT_CHOICES(Problem, "one_class", "regression", "several_classes")
 SMELT_CHOICES(Smoothing, "all", "others")
 SMELT_CHOICES(TokenizerKind, "automatic", "none", "bytes")

@@ -25,9 +25,21 @@ enum class RopeScaling : uint8_t { none, linear, dynamic, llama3, yarn, longrope
 /// Keys that the queries of a block see: all, or those in attention.window. The names are those of
 /// the library transformers.
 enum class LayerAttention : uint8_t { full_attention, sliding_attention };
-/// Output of the model: logits of the next token (lm), of a masked token (mlm), or of the classes of a text
-/// or of an image; none: the last hidden states, without logits.
-enum class HeadKind : uint8_t { none, lm, mlm, sequence_classes, image_classes };
+/// Output of the model: logits of the next token (lm), of a masked token (mlm), of the classes of a text, of
+/// an image or of each token, of the first and of the last token of an answer (spans), of each of several
+/// texts that belong to one record (choices), or of masked tokens and of whether the second of two texts
+/// follows the first (pretraining); none: the last hidden states, without logits.
+enum class HeadKind : uint8_t {
+  none,
+  lm,
+  mlm,
+  sequence_classes,
+  image_classes,
+  token_classes,
+  spans,
+  choices,
+  pretraining
+};
 /// Task of a classification head: choose one of several classes, predict numbers, or choose any number of
 /// several classes (multi-label).
 enum class Problem : uint8_t { one_class, regression, several_classes };
@@ -132,11 +144,10 @@ struct TransformerSpec {
     double mscale = 0;
     double mscale_all_dim = 0;               // yarn: see mscale
     std::vector<double> short_factors = {};  // longrope: divisor of each pair's frequency; empty: 1
-    std::vector<double> long_factors =
-        {};                              // longrope: the same, in batches longer than original_max_positions
-    int64_t original_max_positions = 0;  // longest sequence of pretraining; 0: max_positions
-    int64_t buckets = 32;                // relative_buckets (T5): number of buckets
-    int64_t max_distance = 128;          // relative_buckets: distances from this one on share the last bucket
+    std::vector<double> long_factors = {};   // longrope: the same, in longer batches than in pretraining
+    int64_t original_max_positions = 0;      // longest sequence of pretraining; 0: max_positions
+    int64_t buckets = 32;                    // relative_buckets (T5): number of buckets
+    int64_t max_distance = 128;  // relative_buckets: distances from this one on share the last bucket
     bool operator==(const Positions&) const = default;
   } positions;
 

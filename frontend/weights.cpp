@@ -8,6 +8,7 @@
 
 #include "frontend/blocks/adapters.h"
 #include "frontend/blocks/position_tables.h"
+#include "frontend/model_checks.h"
 #include "frontend/parameter_names.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -115,7 +116,7 @@ void check_weights(const Module& module, const Checkpoint& weights, bool new_ada
 }
 
 void untie_stored_head(TransformerSpec& spec, const Checkpoint& weights) {
-  const bool masked = spec.head.kind == HeadKind::mlm;
+  const bool masked = fills_masks(spec);
   if (!spec.head.tied || (!masked && spec.head.kind != HeadKind::lm)) return;
   const ParameterNames names(spec);
   const auto stored = [&](const char* role) -> const TensorView* {

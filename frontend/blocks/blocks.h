@@ -222,9 +222,18 @@ Value* run_stack(BlockBuilder& b, const Stack& stack, Value* x, std::vector<Valu
 /// Returns the pooler's output, tanh of a linear map of the first token of x [B,T,hidden]: [B,hidden].
 /// Returns null if the model has no pooler.
 Value* pooled(BlockBuilder& b, Value* x);
-/// Returns the logits of the head for the last hidden state x: [B,T,V] for tokens, or [B,classes]. Returns
-/// null if the model has no head.
-Value* logits(BlockBuilder& b, Value* x);
+/// Returns the logits of the head for the last hidden state x, in the order of logits_ports(): [B,T,V] for
+/// tokens, [B,classes] or [B,T,classes], [B,T] for the first and the last token of an answer, and [B,1] for
+/// choices, where a row is one choice. Returns nothing if the model has no head.
+std::vector<Value*> logits(BlockBuilder& b, Value* x);
+/// Names of one of the head's outputs and of the labels that it is compared with, as in transformers.
+struct LogitsPort {
+  std::string_view logits, labels;
+};
+std::vector<LogitsPort> logits_ports(const TransformerSpec& spec);
+/// Returns the targets i32[B] of start_positions or end_positions i32[B] of texts of `length` tokens, as
+/// transformers does: negative positions are 0, and those from `length` on are ignored.
+Value* span_targets(BlockBuilder& b, Value* positions, const Dim& length);
 
 /// Results of a loss, f32[]: the sum of the losses of all labels that are not ignored, and the number of
 /// these labels.
@@ -235,6 +244,9 @@ struct LossOutputs {
 /// Returns the cross entropy of logits [...,V] and targets i32[...]. Targets that are criterion.ignore_index
 /// do not count.
 LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets);
+/// Returns the sum of the mean losses of the parts, times `factor`, as loss_sum / token_count. The count is
+/// that of the first part.
+LossOutputs sum_of_means(BlockBuilder& b, llvm::ArrayRef<LossOutputs> parts, double factor);
 /// Returns the type of labels for a classification head. The field head.problem decides between class
 /// numbers, i32[B], and one number per class, f32[B,classes] (f32[B] for a single class).
 Type label_type(const TransformerSpec& spec, const Dim& batch);

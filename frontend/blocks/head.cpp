@@ -2,21 +2,23 @@
 #include <cmath>
 
 #include "frontend/blocks/blocks.h"
+#include "frontend/model_checks.h"
 
 namespace smelt {
 namespace {
 
 /// cross_entropy spreads its label_smoothing over all V classes; alpha over the V - 1 others is the same as
 /// alpha V / (V - 1) over all of them.
-double smoothing_of(const TransformerSpec& spec, int64_t count) {
-  const auto classes = static_cast<double>(count);
+double smoothing_of(const TransformerSpec& spec, const Dim& count) {
   const double alpha = spec.criterion.label_smoothing;
+  if (alpha == 0) return 0;
+  const auto classes = static_cast<double>(*count.constant());
   return spec.criterion.smoothing == Smoothing::all || classes < 2 ? alpha : alpha * classes / (classes - 1);
 }
 
 /// Every token's logits over the vocabulary.
 Value* vocabulary_logits(BlockBuilder& b, Value* x) {
-  const bool masked = b.spec.head.kind == HeadKind::mlm;
+  const bool masked = fills_masks(b.spec);
   const Place head{!masked ? "head" : b.spec.head.tied ? "mlm" : "mlm.decoder"};
   b.at(head);
   if (b.spec.head.scaled) x = times(b, x, 1 / std::sqrt(static_cast<double>(b.spec.hidden)));
@@ -59,11 +61,27 @@ Value* sequence_state(BlockBuilder& b, Value* x) {
   return activate(b, x, b.spec.head.dense_activation);
 }
 
-Value* class_logits(BlockBuilder& b, Value* x) {
-  x = sequence_state(b, x);
-  b.at({"classifier"}, "dropout");
-  x = dropout(b, x, b.dropout.classifier);
-  return linear(b, {"classifier"}, x, b.spec.head.classes, true);
+/// A linear map of x after dropout.
+Value* classified(BlockBuilder& b, const Place& place, Value* x, int64_t classes) {
+  b.at(place, "dropout");
+  return linear(b, place, dropout(b, x, b.dropout.classifier), classes, true);
+}
+
+/// Logits of the first and of the last token of an answer, [B,T] each.
+std::vector<Value*> span_logits(BlockBuilder& b, Value* x) {
+  const Place place{"spans"};
+  Value* both = classified(b, place, x, 2);
+  const auto part = [&](int64_t i) {
+    return b.graph.reshape(b.graph.slice(both, 2, i, 1), {x->shape()[0], x->shape()[1]});
+  };
+  Value* starts = part(0);
+  return {starts, part(1)};
+}
+
+/// Logits of every token, and of whether the second text follows the first.
+std::vector<Value*> pretraining_logits(BlockBuilder& b, Value* x) {
+  Value* tokens = vocabulary_logits(b, transformed(b, x));
+  return {tokens, linear(b, {"next_sentence"}, pooled(b, x), 2, true)};
 }
 
 }  // namespace
@@ -75,19 +93,44 @@ Value* pooled(BlockBuilder& b, Value* x) {
   return b.graph.tanh(pool);
 }
 
-Value* logits(BlockBuilder& b, Value* x) {
+std::vector<Value*> logits(BlockBuilder& b, Value* x) {
+  const int64_t classes = b.spec.head.classes;
   switch (b.spec.head.kind) {
     case HeadKind::lm:
-      return vocabulary_logits(b, x);
+      return {vocabulary_logits(b, x)};
     case HeadKind::mlm:
-      return vocabulary_logits(b, transformed(b, x));
+      return {vocabulary_logits(b, transformed(b, x))};
     case HeadKind::sequence_classes:
     case HeadKind::image_classes:
-      return class_logits(b, x);
+      return {classified(b, {"classifier"}, sequence_state(b, x), classes)};
+    case HeadKind::token_classes:
+      return {classified(b, {"token_classifier"}, x, classes)};
+    case HeadKind::spans:
+      return span_logits(b, x);
+    case HeadKind::choices:
+      return {classified(b, {"choices"}, sequence_state(b, x), 1)};
+    case HeadKind::pretraining:
+      return pretraining_logits(b, x);
     case HeadKind::none:
       break;
   }
-  return nullptr;
+  return {};
+}
+
+std::vector<LogitsPort> logits_ports(const TransformerSpec& spec) {
+  if (spec.head.kind == HeadKind::spans)
+    return {{"start_logits", "start_positions"}, {"end_logits", "end_positions"}};
+  if (spec.head.kind == HeadKind::pretraining)
+    return {{"prediction_logits", "labels"}, {"seq_relationship_logits", "next_sentence_label"}};
+  return {{"logits", "labels"}};
+}
+
+Value* span_targets(BlockBuilder& b, Value* positions, const Dim& length) {
+  GraphBuilder& g = b.graph;
+  Value* end = g.broadcast(g.extent(length, DType::i32), {}, positions->shape());
+  Value* inside = g.max(positions, g.like(positions, 0));
+  const auto ignored = static_cast<double>(b.spec.criterion.ignore_index);
+  return g.select(g.lt(inside, end), inside, g.like(inside, ignored));
 }
 
 Value* next_tokens(BlockBuilder& b, Value* labels, Value* segments) {
@@ -170,11 +213,22 @@ LossOutputs class_loss(BlockBuilder& b, Value* logits, Value* labels) {
   return summed(b, b.graph.mul(difference, difference));
 }
 
+LossOutputs sum_of_means(BlockBuilder& b, llvm::ArrayRef<LossOutputs> parts, double factor) {
+  GraphBuilder& g = b.graph;
+  g.set_source("loss");
+  Value* count = parts[0].token_count;
+  Value* sum = parts[0].loss_sum;
+  for (const LossOutputs& part : parts.drop_front()) {
+    Value* own = g.max(part.token_count, g.like(part.token_count, 1));
+    sum = g.add(sum, g.mul(part.loss_sum, g.div(count, own)));
+  }
+  return {times(b, sum, factor), count};
+}
+
 LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets) {
   b.graph.set_source("loss");
-  const Attributes attributes = {
-      attr::label_smoothing(smoothing_of(b.spec, *logits->shape().back().constant())),
-      attr::ignore_index(b.spec.criterion.ignore_index)};
+  const Attributes attributes = {attr::label_smoothing(smoothing_of(b.spec, logits->shape().back())),
+                                 attr::ignore_index(b.spec.criterion.ignore_index)};
   Value* losses = b.graph.create(Op::cross_entropy, {logits, targets}, attributes)->result();
   const std::vector<int64_t> axes = all_axes(losses);
   Value* loss_sum = b.graph.sum(losses, axes);

@@ -152,6 +152,17 @@ std::vector<FieldRow> joined(std::initializer_list<std::vector<FieldRow>> parts)
 std::vector<NameRow> joined(std::initializer_list<std::vector<NameRow>> parts) { return join(parts); }
 std::vector<FixedRow> joined(std::initializer_list<std::vector<FixedRow>> parts) { return join(parts); }
 
+std::vector<FieldRow> fields_of(const Family& family, const Architecture& architecture) {
+  const std::vector<FieldRow>& own = architecture.fields;
+  std::vector<FieldRow> rows = family.fields;
+  std::erase_if(rows, [&](const FieldRow& row) {
+    return std::ranges::any_of(own, [&](const FieldRow& other) { return other.spec == row.spec; });
+  });
+  std::ranges::copy_if(own, std::back_inserter(rows),
+                       [](const FieldRow& row) { return !row.config.empty(); });
+  return rows;
+}
+
 std::vector<NameRow> renamed(std::vector<NameRow> names, const std::vector<NameRow>& others) {
   std::erase_if(names, [&](const NameRow& row) {
     return std::ranges::any_of(others, [&](const NameRow& other) { return other.role == row.role; });

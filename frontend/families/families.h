@@ -72,6 +72,9 @@ struct NameRow {
 struct Architecture {
   std::string_view name;
   std::string_view defaults = "{}";
+  /// Rows that replace the family's rows for the same fields of the spec. Without a name in config.json, the
+  /// field has its default.
+  std::vector<FieldRow> fields = {};
 };
 
 /// Another name, `other`, that transformers accepts for the field `config` of config.json (attribute_map in
@@ -103,6 +106,8 @@ const Family* find_family(std::string_view model_type);
 /// Returns the family names for messages: "gpt2, ...".
 std::string known_families();
 
+/// Returns the rows of fields of an architecture of the family.
+std::vector<FieldRow> fields_of(const Family& family, const Architecture& architecture);
 /// Returns `names` with the rows of `others` in place of those of the same roles.
 std::vector<NameRow> renamed(std::vector<NameRow> names, const std::vector<NameRow>& others);
 /// Rows of Llama that its relatives share: sizes, norms and tokens, without biases and rotary positions.

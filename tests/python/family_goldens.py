@@ -1,8 +1,13 @@
 """Small models of families beside those of variant_goldens.py; what tests/goldens/ keeps of them is recorded from here.
 A module for the recorder of goldens: MODELS=family_goldens SEED=700 in its environment and tests/python in PYTHONPATH.
+
+Usage: python3 tests/python/family_goldens.py DIR...     gives the outputs of recorded heads without `logits` their names
 """
+import sys
+
 import torch
 import transformers as tf
+from safetensors.torch import load_file, save_file
 
 IDS = dict(bos_token_id=1, eos_token_id=2, pad_token_id=0)
 DECODER = dict(vocab_size=35, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=21,
@@ -133,7 +138,83 @@ def encoders():
     yield "deit", tf.DeiTForImageClassification, tf.DeiTConfig(**image, num_labels=5), images(3, 21, 5), {}
 
 
+# ---------------------------------------------------------------- heads
+SMALL = dict(vocab_size=23, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=20,
+             max_position_embeddings=20)
+DISTIL = dict(vocab_size=23, dim=16, n_layers=1, n_heads=2, hidden_dim=20, max_position_embeddings=20)
+PARTS = (("start_logits", "end_logits"), ("prediction_logits", "seq_relationship_logits"))
+
+
+def with_logits(model):
+    """The class under its own name, whose outputs without `logits` have all of their numbers there, one after another."""
+    def forward(self, *arguments, **options):
+        output = model.forward(self, *arguments, **options)
+        parts = [output[name] for names in PARTS for name in names if name in output]
+        output.logits = torch.cat([part.reshape(-1) for part in parts])
+        return output
+    return type(model.__name__, (model,), dict(forward=forward))
+
+
+def with_names(directory):
+    """Divides the recorded numbers of with_logits() between the outputs."""
+    path = f"{directory}/golden.safetensors"
+    tensors = load_file(path)
+    logits, ids = tensors.pop("output.logits"), tensors["input.input_ids"]
+    relation = 2 * len(ids) if "input.next_sentence_label" in tensors else 0
+    names = PARTS[1] if relation else PARTS[0]
+    sizes = [len(logits) - relation, relation] if relation else [len(logits) // 2] * 2
+    shapes = [(*ids.shape, -1), (len(ids), 2)] if relation else [ids.shape] * 2
+    for name, part, shape in zip(names, logits.split(sizes), shapes):
+        tensors[f"output.{name}"] = part.reshape(shape).contiguous()
+    save_file(tensors, path)
+
+
+def token_classes(random):
+    x = text(3, 9, 23, "right")(random)
+    x["labels"] = torch.randint(0, 5, (3, 9), generator=random).masked_fill(x["attention_mask"] == 0, -100)
+    return x
+
+
+def spans(random):
+    """One answer begins after the text, so that it does not count."""
+    x = text(4, 9, 23, "right")(random)
+    del x["labels"]
+    return x | dict(start_positions=torch.tensor([2, 0, 11, 1]), end_positions=torch.tensor([5, 0, 3, 4]))
+
+
+def choices(random):
+    """The gradient of the bias is 0 but for rounding, which is small beside the gradients of large weights."""
+    x = {name: value.reshape(2, 3, 9) for name, value in text(6, 9, 23)(random).items()}
+    return x | dict(labels=torch.tensor([2, 0]))
+
+
+def pretraining(random):
+    x = text(3, 9, 23, "right")(random)
+    return x | dict(labels=x["labels"].masked_fill(x["labels"] % 3 > 0, -100), next_sentence_label=torch.tensor([1, 0, 1]))
+
+
+def heads():
+    roberta = SMALL | dict(pad_token_id=1, bos_token_id=0, eos_token_id=2)
+    yield "bert-tokens", tf.BertForTokenClassification, tf.BertConfig(**SMALL, num_labels=5), token_classes, {}
+    yield "roberta-tokens", tf.RobertaForTokenClassification, tf.RobertaConfig(**roberta, num_labels=5), token_classes, {}
+    yield "distilbert-tokens", tf.DistilBertForTokenClassification, tf.DistilBertConfig(**DISTIL, num_labels=5), token_classes, {}
+    yield "bert-spans", with_logits(tf.BertForQuestionAnswering), tf.BertConfig(**SMALL), spans, {}
+    yield "roberta-spans", with_logits(tf.RobertaForQuestionAnswering), tf.RobertaConfig(**roberta), spans, {}
+    yield "distilbert-spans", with_logits(tf.DistilBertForQuestionAnswering), tf.DistilBertConfig(**DISTIL), spans, {}
+    yield "albert-spans", with_logits(tf.AlbertForQuestionAnswering), tf.AlbertConfig(**SMALL, embedding_size=10), spans, {}
+    yield "bert-choices", tf.BertForMultipleChoice, tf.BertConfig(**SMALL), choices, dict(std=0.3)
+    yield "roberta-choices", tf.RobertaForMultipleChoice, tf.RobertaConfig(**roberta), choices, dict(std=0.3)
+    yield "distilbert-choices", tf.DistilBertForMultipleChoice, tf.DistilBertConfig(**DISTIL), choices, dict(std=0.3)
+    yield "bert-pretraining", with_logits(tf.BertForPreTraining), tf.BertConfig(**SMALL), pretraining, {}
+
+
 def models():
     yield from decoders()
     yield from encoder_decoders()
     yield from encoders()
+    yield from heads()
+
+
+if __name__ == "__main__":
+    for directory in sys.argv[1:]:
+        with_names(directory)
