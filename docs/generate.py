@@ -100,7 +100,7 @@ def members_of_header():
 def choices():
     """{enum: names in JSON} of spec_values.h."""
     text = (ROOT / "frontend" / "spec_values.h").read_text()
-    return {found[1]: re.findall(r'"(\w+)"', found[2]) for found in re.finditer(r"SMELT_CHOICES\((\w+), (.*)\)", text)}
+    return {found[1]: re.findall(r'"(\w+)"', found[2]) for found in re.finditer(r"SMELT_CHOICES\((\w+), ([^)]*)\)", text)}
 
 
 def value_of(kind, default, names):
@@ -108,8 +108,8 @@ def value_of(kind, default, names):
     if kind.startswith("std::vector"):
         return "[]"
     if kind in names:
-        enumerators = re.search(rf"enum class {kind} : uint8_t \{{ (.*) \}};", (ROOT / "frontend" / "transformer_spec.h").read_text())
-        return names[kind][enumerators[1].split(", ").index(default.split("::")[1])]
+        enumerators = re.search(rf"enum class {kind} : uint8_t \{{([^}}]*)\}};", (ROOT / "frontend" / "transformer_spec.h").read_text())
+        return names[kind][re.findall(r"\w+", enumerators[1]).index(default.split("::")[1])]
     return default.strip('"')
 
 

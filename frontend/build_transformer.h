@@ -18,7 +18,7 @@ struct BuildOptions {
   Mesh mesh = {};
   /// Upper bounds of symbolic sizes and of products of them. The default of B (batch) is 8. The default of T
   /// (length) and S (length of an encoder-decoder's source) is the model's max_positions, or 512 if it has
-  /// none.
+  /// none. The default of C (texts of which one is chosen) is 4.
   std::vector<Symbols::Bound> bounds = {};
   /// Replaces all dropout probabilities of the spec but spec.dropout.block; spec.dropout.activation is
   /// replaced only if it is above 0.

@@ -409,7 +409,7 @@ class CachedGraph : ModelGraph {
   /// Returns the logits of one token of each row, [B,V]: all words on every rank, so that all ranks choose
   /// the same token.
   Value* row_logits() {
-    Value* found = logits(b_, last_);
+    Value* found = logits(b_, last_).front();
     if (is_tensor_parallel(b_.graph.module().mesh())) found->sharding = Sharding{{{}, {}, {}}, {}};
     return b_.graph.reshape(found, {batch_, spec_.vocab_size});
   }

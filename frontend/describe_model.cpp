@@ -26,8 +26,10 @@ Json end_ids(const std::vector<int64_t>& ids, const Json& generation) {
 
 /// Returns the checkpoint names of the parameters of all heads.
 std::vector<std::string> head_tensors(const TransformerSpec& spec) {
-  static constexpr const char* kRoles[] = {"head",          "head.offset", "mlm",        "mlm.decoder",
-                                           "mlm.transform", "mlm.norm",    "classifier", "classifier.dense"};
+  static constexpr const char* kRoles[] = {"head",        "head.offset",      "mlm",
+                                           "mlm.decoder", "mlm.transform",    "mlm.norm",
+                                           "classifier",  "classifier.dense", "token_classifier",
+                                           "spans",       "choices",          "next_sentence"};
   const ParameterNames names(spec);
   std::vector<std::string> result;
   for (const char* role : kRoles)

@@ -20,9 +20,11 @@ class ConfigReader {
     for (const Synonym& synonym : family_.synonyms) rename(synonym);
     choose_rope();
     Json fields = constant(family_.defaults);
-    fields.merge_patch(constant(architecture().defaults));
+    const Architecture& chosen = architecture();
+    rows_ = fields_of(family_, chosen);
+    fields.merge_patch(constant(chosen.defaults));
     fields["family"] = family_.model_type;
-    for (const FieldRow& row : family_.fields) read_field(row, fields);
+    for (const FieldRow& row : rows_) read_field(row, fields);
     check_fixed(family_.fixed, fields);
     check_fixed(kMathsFields, fields);
     check_quantization();
@@ -126,7 +128,7 @@ class ConfigReader {
       return row.config == name || row.config.starts_with(std::string(name) + ".") ||
              llvm::is_contained(row.also_called, name);
     };
-    return llvm::any_of(family_.fields, same) || llvm::is_contained(family_.harmless, name);
+    return llvm::any_of(rows_, same) || llvm::is_contained(family_.harmless, name);
   }
 
   void check_fixed(const std::vector<FixedRow>& rows, const Json& fields) {
@@ -177,7 +179,7 @@ class ConfigReader {
   /// Returns config.json's name of a field of the spec.
   std::string called(std::string_view field) const {
     std::string_view name = field;
-    for (const FieldRow& row : family_.fields)
+    for (const FieldRow& row : rows_)
       if (row.spec == field) name = row.config;
     return std::string(name);
   }
@@ -191,6 +193,7 @@ class ConfigReader {
 
   Json config_;
   const Family& family_;
+  std::vector<FieldRow> rows_;  // of the architecture
   std::vector<std::string_view> missing_;
 };
 
@@ -239,9 +242,9 @@ std::optional<Json> config_of(const TransformerSpec& spec, const Family& family,
                  {"architectures", Json::array({architecture.name})},
                  {"dtype", "float32"}};
   const Json fields = to_json(spec);
-  for (const FieldRow& row : family.fields) {
+  for (const FieldRow& row : fields_of(family, architecture)) {
     const Json& value = *find_path(fields, row.spec);
-    const bool empty = value == Json(0) || value == Json::array();
+    const bool empty = value == Json(0) || value == Json(false) || value == Json::array();
     if (!row.unsaid_if_empty || !empty) make_path(config, row.config) = in_config_words(row, value);
   }
   // Fields without a row in the table would be lost silently. The criterion is no part of a config.

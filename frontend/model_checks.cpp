@@ -1,5 +1,6 @@
 #include "frontend/model_checks.h"
 
+#include "frontend/blocks/rotary.h"
 #include "frontend/tensor_parallel.h"
 
 #include <fmt/format.h>
@@ -10,10 +11,10 @@ namespace smelt {
 
 namespace {
 
-bool may_exceed_positions(const TransformerSpec& spec, const BuildOptions& options) {
-  return llvm::any_of(options.bounds, [&](const Symbols::Bound& bound) {
-    return bound.factors == std::vector<std::string>{"T"} && bound.upper > spec.max_positions;
-  });
+int64_t longest_text(const TransformerSpec& spec, const BuildOptions& options) {
+  for (const Symbols::Bound& bound : options.bounds)
+    if (bound.factors == std::vector<std::string>{"T"}) return bound.upper;
+  return spec.max_positions;
 }
 
 /// Models whose rows are one document each.
@@ -26,20 +27,17 @@ void refuse_segments(const TransformerSpec& spec, const BuildOptions& options,
   refuse(has_both(spec), "encoder.layers",
          "a decoder that reads an encoder writes one text a row; expected a decoder or an encoder alone");
   const bool pools = spec.head.kind == HeadKind::none && spec.head.pooler;
-  refuse(!has_patches(spec) && (has_classes(spec) || pools), "head.kind",
-         "the first token speaks for the whole row; expected lm or mlm");
-  refuse(spec.positions.scaling == RopeScaling::dynamic && may_exceed_positions(spec, options),
-         "positions.scaling",
-         "dynamic turns all documents by the longest one's angles; expected T <= max_positions");
+  const bool by_token = spec.head.kind == HeadKind::lm || spec.head.kind == HeadKind::mlm ||
+                        spec.head.kind == HeadKind::token_classes;
+  refuse(!has_patches(spec) && (spec.head.kind == HeadKind::none ? pools : !by_token), "head.kind",
+         "a row has one label for all of its documents; expected lm, mlm or token_classes");
+  refuse(
+      longest_text(spec, options) > rotary_limit(spec), "positions.scaling",
+      "dynamic and longrope turn all documents by the longest one's angles; expected T <= max_positions for "
+      "dynamic, and T <= positions.original_max_positions for longrope");
 }
 
 constexpr int64_t kMostPages = int64_t{1} << 26;
-
-int64_t longest_text(const TransformerSpec& spec, const BuildOptions& options) {
-  for (const Symbols::Bound& bound : options.bounds)
-    if (bound.factors == std::vector<std::string>{"T"}) return bound.upper;
-  return spec.max_positions;
-}
 
 }  // namespace
 
@@ -58,10 +56,12 @@ std::vector<SpecProblem> problems_with_caches(const TransformerSpec& spec, const
          "cache_pages: expected 0 to 2^26, since lines of pages are numbered by 32 bits");
   refuse(options.cache_pages > 0 && has_encoder(spec),
          "cache_pages: texts of an encoder-decoder have a source each; expected a decoder alone");
-  refuse(spec.positions.counted, "positions.counted needs all tokens of a row, and a run has the new ones");
-  refuse(spec.positions.scaling == RopeScaling::dynamic && longest_text(spec, options) > spec.max_positions,
-         "dynamic scaling turns all keys anew where a text outgrows max_positions; expected a smaller bound "
-         "of T");
+  refuse(spec.positions.counted && !has_both(spec),
+         "positions.counted needs all tokens of a row, and a run has the new ones");
+  refuse(
+      longest_text(spec, options) > rotary_limit(spec),
+      "the scalings dynamic and longrope turn all keys anew where a text outgrows max_positions (longrope: "
+      "positions.original_max_positions); expected a smaller bound of T, such as --max T=N");
   return problems;
 }
 
@@ -75,16 +75,28 @@ std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOpt
          "a decoder reads tokens; expected 0");
   refuse(image_head != has_patches(spec) && spec.head.kind != HeadKind::none, "head.kind",
          "image_classes goes with patches, other heads with tokens");
-  refuse((spec.head.pooler || has_classes(spec) || spec.head.kind == HeadKind::mlm) && has_decoder(spec),
-         "head.kind", "reads an encoder alone; expected lm with a decoder");
+  const bool of_decoder = spec.head.kind == HeadKind::lm || spec.head.kind == HeadKind::none;
+  refuse((spec.head.pooler || !of_decoder) && has_decoder(spec), "head.kind",
+         "reads an encoder alone; expected lm with a decoder");
+  refuse(spec.head.kind == HeadKind::pretraining && !spec.head.pooler, "head.pooler",
+         "pretraining reads the pooler; expected true");
+  refuse(spec.head.kind == HeadKind::choices && (options.segment_ids || options.position_ids), "head.kind",
+         "choices has several texts per record; expected neither segment_ids nor position_ids");
+  refuse(spec.head.kind == HeadKind::choices && spec.head.problem != Problem::one_class, "head.problem",
+         "one of the choices is right; expected one_class");
+  refuse(spec.head.kind == HeadKind::spans && spec.criterion.label_smoothing > 0, "criterion.label_smoothing",
+         "is for classes, and not for the tokens of an answer; expected 0");
   refuse(spec.head.kind == HeadKind::lm && !has_decoder(spec), "head.kind", "lm needs a decoder");
   refuse(has_both(spec) && spec.tokens.decoder_start < 0, "tokens.decoder_start",
          "missing; a decoder that reads an encoder needs its first token");
   refuse(has_both(spec) && spec.tokens.pad < 0, "tokens.pad",
          "missing; targets that are ignored are read as it");
   refuse(spec.positions.counted && spec.tokens.pad < 0, "tokens.pad", "missing; positions.counted needs it");
-  refuse(spec.embedding.width > 0 && (has_encoder(spec) || spec.head.kind == HeadKind::mlm),
-         "embedding.width", "needs a decoder alone; expected 0");
+  const bool masked = fills_masks(spec);
+  refuse(spec.embedding.width > 0 && !spec.embedding.projected_last && (has_encoder(spec) || masked),
+         "embedding.width", "needs a decoder alone, or embedding.projected_last; expected 0");
+  refuse(spec.embedding.width > 0 && spec.embedding.projected_last && has_decoder(spec), "embedding.width",
+         "with embedding.projected_last needs an encoder alone; expected 0");
   refuse(spec.attention.window > 0 && has_encoder(spec), "attention.window",
          "needs a decoder alone; expected 0");
   refuse(spec.attention.qkv_by_head && !spec.attention.fused_qkv, "attention.qkv_by_head",

@@ -21,28 +21,53 @@ ModelGraph::ModelGraph(Module& module, const TransformerSpec& spec, const BuildO
 
 void ModelGraph::add_loss() {
   read_sources();
-  labels_ =
-      input("labels", has_classes(spec_) ? label_type(spec_, batch_) : Type{DType::i32, {batch_, length_}});
-  if (has_decoder(spec_)) decode(has_both(spec_) ? teacher_forced(b_, labels_) : ids_);
-  const bool next = has_decoder(spec_) && !has_both(spec_);
-  // With segments, only some labels are used, so their uses do not determine their range.
-  if (next && segments_) set_id_range(*labels_->node(), {spec_.vocab_size, spec_.criterion.ignore_index});
-  Value* found = logits(b_, last_);
-  const LossOutputs loss =
-      has_classes(spec_)
-          ? class_loss(b_, found, labels_)
-          : cross_entropy_loss(b_, found, next ? next_tokens(b_, labels_, segments_) : labels_);
+  std::vector<Value*> labels;
+  for (const LogitsPort& port : logits_ports(spec_))
+    labels.push_back(input(std::string(port.labels), type_of_labels(port)));
+  if (has_decoder(spec_)) decode(has_both(spec_) ? teacher_forced(b_, labels[0]) : ids_);
+  const LossOutputs loss = loss_of(labels);
   b_.graph.output("loss_sum", loss.loss_sum);
   b_.graph.output("token_count", loss.token_count);
+}
+
+Type ModelGraph::type_of_labels(const LogitsPort& port) const {
+  if (has_classes(spec_)) return label_type(spec_, batch_);
+  const bool tokens = port.labels == "labels";
+  return {DType::i32, tokens ? Shape{batch_, length_} : Shape{batch_}};
+}
+
+LossOutputs ModelGraph::loss_of(llvm::ArrayRef<Value*> labels) {
+  const std::vector<Value*> found = head_logits();
+  if (has_classes(spec_)) return class_loss(b_, found[0], labels[0]);
+  const bool spans = spec_.head.kind == HeadKind::spans;
+  std::vector<LossOutputs> parts;
+  for (size_t i = 0; i < found.size(); ++i)
+    parts.push_back(cross_entropy_loss(
+        b_, found[i], spans ? span_targets(b_, labels[i], length_) : token_targets(labels[i])));
+  return sum_of_means(b_, parts, spans ? 0.5 : 1);
+}
+
+Value* ModelGraph::token_targets(Value* labels) {
+  if (!has_decoder(spec_) || has_both(spec_)) return labels;
+  // With segments, only some labels are used, so their uses do not determine their range.
+  if (segments_) set_id_range(*labels->node(), {spec_.vocab_size, spec_.criterion.ignore_index});
+  return next_tokens(b_, labels, segments_);
+}
+
+std::vector<Value*> ModelGraph::head_logits() {
+  std::vector<Value*> found = logits(b_, last_);
+  if (spec_.head.kind == HeadKind::choices) found[0] = b_.graph.reshape(found[0], {batch_, choices_});
+  return found;
 }
 
 void ModelGraph::add_logits() {
   read_sources();
   if (has_decoder(spec_))
     decode(has_both(spec_) ? input(std::string(port::decoder_input_ids), {batch_, length_}) : ids_);
-  Value* found = logits(b_, last_);
-  if (found) b_.graph.output(std::string(port::logits), found);
-  if (found && !options_.hidden_states) return;
+  const std::vector<Value*> found = head_logits();
+  const std::vector<LogitsPort> ports = logits_ports(spec_);
+  for (size_t i = 0; i < found.size(); ++i) b_.graph.output(std::string(ports[i].logits), found[i]);
+  if (!found.empty() && !options_.hidden_states) return;
   b_.graph.output("last_hidden_state", last_);
   if (Value* pool = spec_.head.pooler ? pooled(b_, last_) : nullptr) b_.graph.output("pooler_output", pool);
   if (!options_.hidden_states) return;
@@ -65,6 +90,15 @@ Value* ModelGraph::optional_input(std::string name, Shape shape, double fill) {
   return value;
 }
 
+Shape ModelGraph::shape_of_texts(const Dim& length) const {
+  return spec_.head.kind == HeadKind::choices ? Shape{batch_, choices_, length} : Shape{batch_, length};
+}
+
+Value* ModelGraph::as_rows(Value* texts) {
+  const Shape& shape = texts->shape();
+  return shape.size() == 2 ? texts : b_.graph.reshape(texts, {shape[0] * shape[1], shape[2]});
+}
+
 bool ModelGraph::masked() const {
   return options_.attention_mask.value_or(has_encoder(spec_)) && !has_patches(spec_);
 }
@@ -72,8 +106,8 @@ bool ModelGraph::masked() const {
 void ModelGraph::read_sources() {
   if (has_patches(spec_)) return encode_image();
   const Dim length = has_both(spec_) ? Dim::symbol("S") : length_;
-  ids_ = input(std::string(port::input_ids), {batch_, length});
-  if (masked()) mask_ = optional_input(std::string(port::attention_mask), {batch_, length}, 1);
+  ids_ = as_rows(input(std::string(port::input_ids), shape_of_texts(length)));
+  if (masked()) mask_ = as_rows(optional_input(std::string(port::attention_mask), shape_of_texts(length), 1));
   if (options_.segment_ids) segments_ = optional_input("segment_ids", {batch_, length}, 0);
   if (options_.position_ids) position_ids_ = given_positions(length);
   if (has_encoder(spec_)) encode(length);
@@ -94,7 +128,8 @@ void ModelGraph::encode(const Dim& length) {
               .position_ids = position_ids_,
               .segments = segments_};
   Value* types = nullptr;
-  if (spec_.embedding.token_types > 0) types = optional_input("token_type_ids", {batch_, length}, 0);
+  if (spec_.embedding.token_types > 0)
+    types = as_rows(optional_input("token_type_ids", shape_of_texts(length), 0));
   prepare_positions(b_, stack, ids_);
   last_ =
       run_stack(b_, stack, embed_tokens(b_, stack, ids_, types), has_both(spec_) ? encoder_hidden_ : hidden_);

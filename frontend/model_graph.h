@@ -40,6 +40,7 @@ class ModelGraph {
   BlockBuilder b_;
   Dim batch_ = Dim::symbol("B");
   Dim length_ = Dim::symbol("T");
+  Dim choices_ = Dim::symbol("C");  // texts of a record, of which one is chosen
   /// Token ids and attention mask of the first stack. ids_ is null if that stack reads images; mask_ is null
   /// if there is no mask.
   Value *ids_ = nullptr, *mask_ = nullptr;
@@ -47,13 +48,22 @@ class ModelGraph {
 
  private:
   bool masked() const;
+  Type type_of_labels(const LogitsPort& port) const;
+  LossOutputs loss_of(llvm::ArrayRef<Value*> labels);
+  /// Returns the targets of logits of tokens.
+  Value* token_targets(Value* labels);
+  std::vector<Value*> head_logits();
+  /// [B,length], or [B,C,length] if one of C texts is chosen.
+  Shape shape_of_texts(const Dim& length) const;
+  /// Returns [B * C,length] for [B,C,length], and a matrix as it is.
+  Value* as_rows(Value* texts);
   Value* given_positions(const Dim& length);
   void encode(const Dim& length);
   void encode_image();
   void decode(Value* ids);
   void output_all(std::string_view name, const std::vector<Value*>& values);
 
-  Value *position_ids_ = nullptr, *segments_ = nullptr, *labels_ = nullptr;
+  Value *position_ids_ = nullptr, *segments_ = nullptr;
   std::vector<Value*> encoder_hidden_, hidden_;  // outputs: hidden states of the blocks
 };
 

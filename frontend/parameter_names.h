@@ -10,7 +10,7 @@
 //   STACK.{}  .norm_1  .attention  .attention.{qkv,query,key,value,out,query_norm,key_norm}  .post_norm_1
 //     .norm_2  .ffn  .ffn.{up,down}, or .ffn.{gate,gated,down}  .post_norm_2
 //     .norm_cross  .cross  .cross.{query,key,value,out}  .post_norm_cross  (if a decoder reads an encoder)
-//   pooler  classifier.dense  classifier  head  head.offset
+//   pooler  classifier.dense  classifier  token_classifier  spans  choices  next_sentence  head  head.offset
 //   mlm (bias of a masked language model's head with tied weight)  mlm.decoder  mlm.transform  mlm.norm
 #pragma once
 

@@ -49,14 +49,16 @@ class Checker {
                            stack.heads, spec_.hidden));
     if (stack.kv_heads > 0 && stack.heads % stack.kv_heads != 0)
       complain(name + ".kv_heads", fmt::format("{} does not divide heads = {}", stack.kv_heads, stack.heads));
-    if (spec_.attention.fused_qkv && stack.kv_heads != stack.heads)
-      complain("attention.fused_qkv",
+    if (spec_.attention.fused_qkv && spec_.attention.qkv_by_head && stack.kv_heads != stack.heads)
+      complain("attention.qkv_by_head",
                fmt::format("true needs kv_heads = heads, not {} and {}", stack.kv_heads, stack.heads));
     if (spec_.positions.kind == PositionKind::rope) check_rotary_width(name, stack);
   }
 
   void check_rotary_width(const std::string& name, const StackSpec& stack) {
     const int64_t width = rotary_width(spec_, stack);
+    check_divisors("positions.short_factors", spec_.positions.short_factors, width / 2);
+    check_divisors("positions.long_factors", spec_.positions.long_factors, width / 2);
     if (width > 0 && width % 2 == 0) return;
     const double fraction = spec_.positions.rotary_fraction;
     if (fraction == 1)
@@ -65,6 +67,13 @@ class Checker {
     complain("positions.rotary_fraction",
              fmt::format("{} of head_dim = {} is {}; rotary positions need pairs", fraction, stack.head_dim,
                          width));
+  }
+
+  void check_divisors(const char* field, const std::vector<double>& divisors, int64_t pairs) {
+    if (!divisors.empty() && std::ssize(divisors) != pairs)
+      complain(field, fmt::format("{} numbers, expected one for each of {} pairs of a head", divisors.size(),
+                                  pairs));
+    if (llvm::is_contained(divisors, 0.0)) complain(field, "has a 0, expected numbers above 0");
   }
 
   void check_embedding() {
@@ -84,11 +93,14 @@ class Checker {
   void check_head() {
     if (spec_.head.tied && !spec_.embedding.shared)
       complain("head.tied", "true needs embedding.shared, or which table is it?");
-    const bool classes =
-        spec_.head.kind == HeadKind::sequence_classes || spec_.head.kind == HeadKind::image_classes;
-    if (classes && spec_.head.classes < 1)
+    const HeadKind kind = spec_.head.kind;
+    const bool of_rows = kind == HeadKind::sequence_classes || kind == HeadKind::image_classes;
+    if ((of_rows || kind == HeadKind::token_classes) && spec_.head.classes < 1)
       complain("head.classes", "0 or missing, expected the number of classes");
-    if (spec_.head.dense && !classes) complain("head.dense", "true needs a head of classes");
+    if (spec_.head.dense && !of_rows && kind != HeadKind::choices)
+      complain("head.dense", "true needs a head of classes of a row, or of choices");
+    if (kind == HeadKind::token_classes && spec_.head.problem != Problem::one_class)
+      complain("head.problem", "a token has one class; expected one_class");
   }
 
   void check_layers() {
@@ -129,11 +141,11 @@ class Checker {
 
   void check_rotary() {
     const auto& p = spec_.positions;
-    const bool scaled = p.scaling != RopeScaling::none && p.scaling != RopeScaling::yarn;
+    const bool by_lengths = p.scaling == RopeScaling::yarn || p.scaling == RopeScaling::longrope;
+    const bool scaled = p.scaling != RopeScaling::none && !by_lengths;
     if (scaled && p.scaling_factor == 0)
       complain("positions.scaling_factor", "0 or missing; this kind of scaling needs it");
-    const bool stretched = scaled || p.scaling == RopeScaling::yarn;
-    if (stretched && spec_.max_positions < 1)
+    if ((scaled || by_lengths) && spec_.max_positions < 1)
       complain("max_positions", "0 or missing; positions.scaling needs the length of training");
     if (p.scaling == RopeScaling::llama3 && !(p.low_freq_factor < p.high_freq_factor))
       complain("positions.high_freq_factor", fmt::format("{}, expected more than low_freq_factor = {}",
@@ -160,17 +172,23 @@ class Checker {
   std::vector<SpecProblem> problems_;
 };
 
+/// Returns whether the block has the window where `layers` says nothing.
+LayerAttention usual_attention(const TransformerSpec::Attention& attention, int64_t block) {
+  const bool full =
+      block < attention.window_from || (attention.full_every > 0 && (block + 1) % attention.full_every == 0);
+  return full ? LayerAttention::full_attention : LayerAttention::sliding_attention;
+}
+
 /// Says of every block whether it has the window; a model without one says nothing.
 void complete_layers(TransformerSpec::Attention& attention, int64_t count) {
   auto& layers = attention.layers;
   const auto size = static_cast<size_t>(count);
   if (layers.empty())
-    for (int64_t i = 0; i < count; ++i)
-      layers.push_back(i < attention.window_from ? LayerAttention::full_attention
-                                                 : LayerAttention::sliding_attention);
+    for (int64_t i = 0; i < count; ++i) layers.push_back(usual_attention(attention, i));
   for (size_t i = 0; layers.size() < size; ++i) layers.push_back(layers[i]);
   const bool used = llvm::is_contained(layers, LayerAttention::sliding_attention);
-  if (attention.window == 0 || !used) attention.window = attention.window_from = 0, layers.clear();
+  if (attention.window == 0 || !used)
+    attention.window = attention.window_from = attention.full_every = 0, layers.clear();
 }
 
 void complete_stack(StackSpec& stack, int64_t hidden) {
@@ -188,7 +206,9 @@ void complete(TransformerSpec& spec) {
   complete_stack(spec.decoder, spec.hidden);
   complete_layers(spec.attention, spec.decoder.layers);
   if (spec.embedding.width == spec.hidden) spec.embedding.width = 0;
-  if (spec.head.classes == 1 && spec.head.problem == Problem::one_class)
+  const bool of_rows =
+      spec.head.kind == HeadKind::sequence_classes || spec.head.kind == HeadKind::image_classes;
+  if (of_rows && spec.head.classes == 1 && spec.head.problem == Problem::one_class)
     spec.head.problem = Problem::regression;
   if (spec.tokenizer == TokenizerKind::automatic)
     spec.tokenizer = spec.vocab_size == 256 ? TokenizerKind::bytes : TokenizerKind::none;

@@ -22,12 +22,13 @@ struct Choices;
     static constexpr std::string_view names[] = {__VA_ARGS__}; \
   };
 SMELT_CHOICES(NormKind, "layer", "rms")
-SMELT_CHOICES(NormPlace, "pre", "post", "sandwich")
+SMELT_CHOICES(NormPlace, "pre", "post", "output", "sandwich")
 SMELT_CHOICES(Activation, "relu", "gelu_tanh", "gelu_erf", "silu", "quick_gelu", "tanh")
 SMELT_CHOICES(PositionKind, "none", "learned", "sinusoidal", "rope", "relative_buckets", "alibi")
-SMELT_CHOICES(RopeScaling, "none", "linear", "dynamic", "llama3", "yarn")
+SMELT_CHOICES(RopeScaling, "none", "linear", "dynamic", "llama3", "yarn", "longrope")
 SMELT_CHOICES(LayerAttention, "full_attention", "sliding_attention")
-SMELT_CHOICES(HeadKind, "none", "lm", "mlm", "sequence_classes", "image_classes")
+SMELT_CHOICES(HeadKind, "none", "lm", "mlm", "sequence_classes", "image_classes", "token_classes", "spans",
+              "choices", "pretraining")
 SMELT_CHOICES(Problem, "one_class", "regression", "several_classes")
 SMELT_CHOICES(Smoothing, "all", "others")
 SMELT_CHOICES(TokenizerKind, "automatic", "none", "bytes")

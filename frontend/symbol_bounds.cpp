@@ -13,15 +13,28 @@
 namespace smelt {
 namespace {
 
-void check_bound(const Symbols::Bound& bound, bool source) {
+/// The symbol besides B and T that the model has, and what it is.
+struct OwnSymbol {
+  std::string_view name, meaning;
+};
+
+OwnSymbol own_symbol(const TransformerSpec& spec) {
+  if (has_both(spec)) return {"S", ", S (length of the source)"};
+  if (spec.head.kind == HeadKind::choices) return {"C", ", C (number of choices)"};
+  return {};
+}
+
+void check_bound(const Symbols::Bound& bound, const OwnSymbol& own) {
   const std::string name = fmt::format("{}", fmt::join(bound.factors, "*"));
   for (const std::string& factor : bound.factors)
-    if (factor != "B" && factor != "T" && !(source && factor == "S"))
+    if (factor != "B" && factor != "T" && factor != own.name)
       fail("bound {} <= {}: there is no symbol {}; expected B (batch), T (length){} or a product of them",
-           name, bound.upper, factor, source ? ", S (length of the source)" : "");
+           name, bound.upper, factor, own.meaning);
   if (bound.factors.empty() || bound.upper < 1)
     fail("bound {} <= {}: expected at least 1", name, bound.upper);
 }
+
+constexpr int64_t kUsualChoices = 4;
 
 }  // namespace
 
@@ -30,12 +43,14 @@ void bound_symbols(const TransformerSpec& spec, const BuildOptions& options, Sym
   std::map<std::string, int64_t> upper = {{"B", 8}};
   if (!has_patches(spec)) upper["T"] = longest;
   if (has_both(spec)) upper["S"] = longest;
+  if (spec.head.kind == HeadKind::choices) upper["C"] = kUsualChoices;
   for (const Symbols::Bound& bound : options.bounds) {
-    check_bound(bound, has_both(spec));
+    check_bound(bound, own_symbol(spec));
     if (bound.factors.size() == 1 && upper.contains(bound.factors[0])) upper[bound.factors[0]] = bound.upper;
   }
   for (const auto& [name, most] : upper) {
-    if (name != "B" && spec.positions.kind == PositionKind::learned && most > spec.max_positions)
+    if (name != "B" && name != "C" && spec.positions.kind == PositionKind::learned &&
+        most > spec.max_positions)
       fail("bound {} <= {}: the model has {} positions; give {} <= {}", name, most, spec.max_positions, name,
            spec.max_positions);
     symbols.bound({name}, most);

@@ -32,6 +32,7 @@ constexpr SharedRow kSharedRows[] = {
     {"*.ffn.up", Shared::outputs},
     {"*.ffn.gate", Shared::outputs},
     {"*.ffn.gated", Shared::outputs},
+    {"*.ffn.gate_up", Shared::outputs},
     {"*.ffn.down", Shared::inputs},
     {"head", Shared::outputs, true},
     {"head.offset", Shared::inputs, true},  // [1,words]
@@ -112,6 +113,15 @@ std::vector<SpecProblem> undivided(const TransformerSpec& spec, const Mesh& mesh
   };
   check_stack(spec.encoder, "encoder");
   check_stack(spec.decoder, "decoder");
+  const auto refuse = [&](bool when, const char* field, const char* text) {
+    if (when)
+      problems.push_back(
+          {field, fmt::format("{} the ranks along the axis {} of the mesh", text, kModelAxis)});
+  };
+  refuse(spec.attention.qk_norm && spec.attention.qk_norm_whole, "attention.qk_norm_whole",
+         "true needs the heads of all of");
+  refuse(spec.attention.fused_qkv && spec.decoder.kv_heads != spec.decoder.heads, "attention.fused_qkv",
+         "true with kv_heads < heads is a weight that cannot be divided among");
   return problems;
 }
 

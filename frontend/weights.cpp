@@ -8,6 +8,7 @@
 
 #include "frontend/blocks/adapters.h"
 #include "frontend/blocks/position_tables.h"
+#include "frontend/model_checks.h"
 #include "frontend/parameter_names.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -117,7 +118,7 @@ void check_weights(const Module& module, const Checkpoint& weights, bool new_ada
 }
 
 void untie_stored_head(TransformerSpec& spec, const Checkpoint& weights) {
-  const bool masked = spec.head.kind == HeadKind::mlm;
+  const bool masked = fills_masks(spec);
   if (!spec.head.tied || (!masked && spec.head.kind != HeadKind::lm)) return;
   const ParameterNames names(spec);
   const auto stored = [&](const char* role) -> const TensorView* {
@@ -147,8 +148,7 @@ void require_computed_positions(const TransformerSpec& spec, const Checkpoint& w
     if (!tensor.name.ends_with("embed_positions.weight") || !is_float(tensor.dtype)) continue;
     const bool is_table = tensor.shape.size() == 2 && tensor.shape[1] == spec.hidden;
     const std::vector<float> stored = read_floats(tensor);
-    const std::vector<double> computed =
-        sinusoids(is_table ? tensor.shape[0] : 0, spec.hidden, spec.positions.interleaved);
+    const std::vector<double> computed = position_table(spec, is_table ? tensor.shape[0] : 0);
     const auto near = [&](float a, double b) {
       return std::abs(a - b) <= sine_tolerance(tensor.dtype) + 1e-4;
     };

@@ -219,8 +219,27 @@ std::vector<std::string> usual_targets(const TransformerSpec& spec) {
                 : llvm::ArrayRef<const char*>{"encoder.{}.attention.query", "encoder.{}.attention.value"});
 }
 
+/// The head that a task trains from initial values; null: the head is that of pretraining.
+const char* role_of_new_head(HeadKind kind) {
+  switch (kind) {
+    case HeadKind::sequence_classes:
+    case HeadKind::image_classes:
+      return "classifier";
+    case HeadKind::token_classes:
+      return "token_classifier";
+    case HeadKind::spans:
+      return "spans";
+    case HeadKind::choices:
+      return "choices";
+    default:
+      return nullptr;
+  }
+}
+
 std::string task_of(const TransformerSpec& spec) {
   if (spec.head.kind == HeadKind::sequence_classes) return "SEQ_CLS";
+  if (spec.head.kind == HeadKind::token_classes) return "TOKEN_CLS";
+  if (spec.head.kind == HeadKind::spans) return "QUESTION_ANS";
   if (spec.head.kind != HeadKind::lm) return "";
   return spec.encoder.layers > 0 ? "SEQ_2_SEQ_LM" : "CAUSAL_LM";
 }
@@ -231,10 +250,8 @@ LoraConfig with_defaults(LoraConfig config, const TransformerSpec& spec) {
   const ParameterNames names(spec);
   if (config.targets.empty() && config.target_pattern.empty() && !config.all_linear)
     config.targets = usual_targets(spec);
-  const bool classifies =
-      spec.head.kind == HeadKind::sequence_classes || spec.head.kind == HeadKind::image_classes;
-  if (config.modules_to_save.empty() && classifies)
-    config.modules_to_save = {module_of(names.parameter({"classifier"}, "weight").name)};
+  if (const char* role = role_of_new_head(spec.head.kind); config.modules_to_save.empty() && role)
+    config.modules_to_save = {module_of(names.parameter({role}, "weight").name)};
   config.fan_in_fan_out = names.parameter({"decoder.{}.ffn.up"}, "weight").transposed;
   if (config.task_type.empty()) config.task_type = task_of(spec);
   return config;

@@ -17,6 +17,19 @@ Value* split_heads(BlockBuilder& b, const StackSpec& spec, Value* x, int64_t hea
   return b.graph.reshape(x, {x->shape()[0], x->shape()[1], heads, spec.head_dim});
 }
 
+/// One weight of all heads: those of the queries, the keys and the values.
+Heads fused_groups(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
+  const StackSpec& spec = stack.spec;
+  const int64_t all = spec.heads + 2 * spec.kv_heads;
+  Value* heads =
+      linear(b, stack.in_block("attention.qkv", block), x, all * spec.head_dim, b.spec.attention.qkv_bias);
+  b.at(stack.in_block("attention", block), "split");
+  heads = split_heads(b, spec, heads, all);
+  Value* query = b.graph.slice(heads, 2, 0, spec.heads);
+  Value* key = b.graph.slice(heads, 2, spec.heads, spec.kv_heads);
+  return {query, key, b.graph.slice(heads, 2, spec.heads + spec.kv_heads, spec.kv_heads)};
+}
+
 /// One weight of query, key and value: in three parts, or three parts for every head.
 Heads fused_heads(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
   const StackSpec& spec = stack.spec;
@@ -52,7 +65,12 @@ Heads separate_heads(BlockBuilder& b, const Stack& stack, int64_t block, Value* 
 
 /// x itself where queries and keys are not normalised; `part` is "attention.query_norm" and the like.
 Value* normalised(BlockBuilder& b, const Stack& stack, int64_t block, std::string_view part, Value* x) {
-  return b.spec.attention.qk_norm ? norm(b, stack.in_block(part, block), x) : x;
+  if (!b.spec.attention.qk_norm) return x;
+  const Place place = stack.in_block(part, block);
+  if (!b.spec.attention.qk_norm_whole) return norm(b, place, x);
+  const Shape heads = x->shape();
+  x = b.graph.reshape(x, {heads[0], heads[1], heads[2] * heads[3]});
+  return b.graph.reshape(norm(b, place, x), heads);
 }
 
 bool has_window(BlockBuilder& b, int64_t block) {
@@ -75,7 +93,8 @@ Heads with_cached(BlockBuilder& b, const Stack& stack, int64_t block, const Head
 
 double scale_of(const TransformerSpec& spec, const StackSpec& stack, int64_t block) {
   const int64_t width = spec.attention.scale_dim > 0 ? spec.attention.scale_dim : stack.head_dim;
-  const double scale = spec.attention.scaled ? 1 / std::sqrt(static_cast<double>(width)) : 1;
+  double scale = spec.attention.scaled ? 1 / std::sqrt(static_cast<double>(width)) : 1;
+  if (spec.attention.scale > 0) scale = spec.attention.scale;
   return spec.attention.scaled_by_layer ? scale / static_cast<double>(block + 1) : scale;
 }
 
@@ -166,16 +185,30 @@ Value* attend(BlockBuilder& b, const Stack& stack, int64_t block, const std::str
 
 }  // namespace
 
+namespace {
+
+Heads projected_heads(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
+  if (!b.spec.attention.fused_qkv) return separate_heads(b, stack, block, x);
+  const bool groups = stack.spec.kv_heads != stack.spec.heads;
+  return groups ? fused_groups(b, stack, block, x) : fused_heads(b, stack, block, x);
+}
+
+void rotate(BlockBuilder& b, const Stack& stack, int64_t block, Heads& heads) {
+  const bool own = has_window(b, block) && stack.window_rotations.cosines;
+  const Rotations& rotations = own ? stack.window_rotations : stack.rotations;
+  if (!rotations.cosines) return;
+  b.at(stack.in_block("attention", block), "rotary");
+  heads.query = rotated(b, stack, rotations, heads.query);
+  heads.key = rotated(b, stack, rotations, heads.key);
+}
+
+}  // namespace
+
 Value* self_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value* x) {
-  Heads heads =
-      b.spec.attention.fused_qkv ? fused_heads(b, stack, block, x) : separate_heads(b, stack, block, x);
+  Heads heads = projected_heads(b, stack, block, x);
   heads.query = normalised(b, stack, block, "attention.query_norm", heads.query);
   heads.key = normalised(b, stack, block, "attention.key_norm", heads.key);
-  if (stack.cosines) {
-    b.at(stack.in_block("attention", block), "rotary");
-    heads.query = rotated(b, stack, heads.query);
-    heads.key = rotated(b, stack, heads.key);
-  }
+  rotate(b, stack, block, heads);
   const Cache* cache = cache_of(b, stack, block);
   if (cache) heads = with_cached(b, stack, block, heads);
   return attend(b, stack, block, "attention", heads,

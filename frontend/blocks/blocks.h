@@ -78,6 +78,11 @@ struct Cache {
   const QueryTiles* queries = nullptr;
 };
 
+/// Rotary positions, f32[T,width/2] or [B,T,width/2]; null: none.
+struct Rotations {
+  Value *cosines = nullptr, *sines = nullptr;
+};
+
 /// Stack of blocks under construction: its sizes, and the inputs of its attention.
 struct Stack {
   std::string_view name;  // "encoder" or "decoder"
@@ -89,14 +94,14 @@ struct Stack {
   /// f32[heads,T,T], or [B,heads,T,capacity] with a cache: added to the attention scores of every block;
   /// null: none.
   Value* bias = nullptr;
-  Value* slopes = nullptr;  // f32[heads]: ALiBi; null: none
-  /// f32[T,width/2] or [B,T,width/2]: rotary positions; null: none.
-  Value *cosines = nullptr, *sines = nullptr;
-  const Cache* cache = nullptr;  // null: queries see only tokens of this run
-  const Cache* ring = nullptr;   // cache of the blocks with a window; null: they use `cache`, too
-  Value* ring_bias = nullptr;    // f32[B,heads,T,capacity]: the same as `bias`, for `ring`
-  Value* memory = nullptr;       // f32[B,S,hidden]: encoder output that cross attention reads; null: none
-  Value* memory_mask = nullptr;  // i32[B,S]: 0 for padding; null: there is none
+  Value* slopes = nullptr;          // f32[heads]: ALiBi; null: none
+  Rotations rotations = {};         // of queries and keys
+  Rotations window_rotations = {};  // of those of blocks with a window
+  const Cache* cache = nullptr;     // null: queries see only tokens of this run
+  const Cache* ring = nullptr;      // cache of the blocks with a window; null: they use `cache`, too
+  Value* ring_bias = nullptr;       // f32[B,heads,T,capacity]: the same as `bias`, for `ring`
+  Value* memory = nullptr;          // f32[B,S,hidden]: encoder output that cross attention reads; null: none
+  Value* memory_mask = nullptr;     // i32[B,S]: 0 for padding; null: there is none
   /// Cached keys and values of `memory`; if not null, cross attention reads them instead of `memory`.
   const Cache* memory_cache = nullptr;
 
@@ -126,6 +131,8 @@ Value* stacked_linear(BlockBuilder& b, const Place& place, Value* x, int64_t cou
 Value* add_bias(BlockBuilder& b, const Place& place, Value* x);
 /// Returns x [...,features] plus the parameter "weight" [1,features] of the module, which is not trained.
 Value* add_offset(BlockBuilder& b, const Place& place, Value* x);
+/// Returns x times `factor`; x itself if that is 1.
+Value* times(BlockBuilder& b, Value* x, double factor);
 /// Returns cap tanh(x / cap); x itself if cap is 0.
 Value* soft_capped(BlockBuilder& b, Value* x, double cap);
 /// Applies dropout with probability p; returns x itself if p is 0.
@@ -147,13 +154,13 @@ Value* embed_patches(BlockBuilder& b, const Stack& stack, Value* pixels);
 /// Returns x plus the rows of the stack's table of positions; x itself if the model has no such table. `ids`
 /// are the tokens; null for patches.
 Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids);
-/// Sets the members of `stack` that spec.positions requires: position_ids, cosines and sines, slopes, or the
-/// relative position biases. `ids` are the tokens.
+/// Sets the members of `stack` that spec.positions requires: position_ids, rotations, slopes, or the relative
+/// position biases. `ids` are the tokens.
 void prepare_positions(BlockBuilder& b, Stack& stack, Value* ids);
-/// Applies rotary positions to x [B,T,heads,head_dim]. Elements i and i + width / 2 of each head are rotated
-/// as a pair, by the angle of the token's position. `width` is rotary_width() (rotary.h); later elements are
-/// unchanged.
-Value* rotated(BlockBuilder& b, const Stack& stack, Value* x);
+/// Applies rotary positions to x [B,T,heads,head_dim]. The elements of a pair of each head are rotated by the
+/// angle of the token's position: elements i and i + width / 2, or 2 i and 2 i + 1 if positions.interleaved.
+/// `width` is rotary_width() (rotary.h); later elements are unchanged.
+Value* rotated(BlockBuilder& b, const Stack& stack, const Rotations& rotations, Value* x);
 
 // ---- cache.cpp
 /// Declares a state of the module, initially zeros, unless a state of that name exists.
@@ -215,9 +222,18 @@ Value* run_stack(BlockBuilder& b, const Stack& stack, Value* x, std::vector<Valu
 /// Returns the pooler's output, tanh of a linear map of the first token of x [B,T,hidden]: [B,hidden].
 /// Returns null if the model has no pooler.
 Value* pooled(BlockBuilder& b, Value* x);
-/// Returns the logits of the head for the last hidden state x: [B,T,V] for tokens, or [B,classes]. Returns
-/// null if the model has no head.
-Value* logits(BlockBuilder& b, Value* x);
+/// Returns the logits of the head for the last hidden state x, in the order of logits_ports(): [B,T,V] for
+/// tokens, [B,classes] or [B,T,classes], [B,T] for the first and the last token of an answer, and [B,1] for
+/// choices, where a row is one choice. Returns nothing if the model has no head.
+std::vector<Value*> logits(BlockBuilder& b, Value* x);
+/// Names of one of the head's outputs and of the labels that it is compared with, as in transformers.
+struct LogitsPort {
+  std::string_view logits, labels;
+};
+std::vector<LogitsPort> logits_ports(const TransformerSpec& spec);
+/// Returns the targets i32[B] of start_positions or end_positions i32[B] of texts of `length` tokens, as
+/// transformers does: negative positions are 0, and those from `length` on are ignored.
+Value* span_targets(BlockBuilder& b, Value* positions, const Dim& length);
 
 /// Results of a loss, f32[]: the sum of the losses of all labels that are not ignored, and the number of
 /// these labels.
@@ -228,6 +244,9 @@ struct LossOutputs {
 /// Returns the cross entropy of logits [...,V] and targets i32[...]. Targets that are criterion.ignore_index
 /// do not count.
 LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets);
+/// Returns the sum of the mean losses of the parts, times `factor`, as loss_sum / token_count. The count is
+/// that of the first part.
+LossOutputs sum_of_means(BlockBuilder& b, llvm::ArrayRef<LossOutputs> parts, double factor);
 /// Returns the type of labels for a classification head. The field head.problem decides between class
 /// numbers, i32[B], and one number per class, f32[B,classes] (f32[B] for a single class).
 Type label_type(const TransformerSpec& spec, const Dim& batch);

@@ -9,7 +9,7 @@ namespace {
 Value* add_token_types(BlockBuilder& b, Value* x, Value* token_types) {
   if (!token_types) return x;
   const Place place{"embedding.token_types"};
-  Value* table = weight(b, place, {b.spec.embedding.token_types, b.spec.hidden}, b.spec.init.deviation);
+  Value* table = weight(b, place, {b.spec.embedding.token_types, x->shape()[2]}, b.spec.init.deviation);
   return b.graph.add(x, b.graph.create(Op::embedding, {table, token_types})->result());
 }
 
@@ -26,14 +26,16 @@ Value* embed_tokens(BlockBuilder& b, const Stack& stack, Value* ids, Value* toke
   const int64_t width = b.spec.embedding.width;
   Value* table = weight(b, tokens, {b.spec.vocab_size, width ? width : b.spec.hidden}, b.spec.init.deviation);
   Value* x = freeze_padding(b, b.graph.create(Op::embedding, {table, ids})->result(), ids);
-  if (b.spec.embedding.scaled)
-    x = b.graph.mul(x, b.graph.like(x, std::sqrt(static_cast<double>(b.spec.hidden))));
-  if (width) x = linear(b, stack.part("project_in"), x, b.spec.hidden, false);
+  const bool last = b.spec.embedding.projected_last;
+  if (b.spec.embedding.scaled) x = times(b, x, std::sqrt(static_cast<double>(b.spec.hidden)));
+  x = times(b, x, b.spec.embedding.factor);
+  if (width && !last) x = linear(b, stack.part("project_in"), x, b.spec.hidden, false);
   x = add_token_types(b, x, token_types);
   x = add_positions(b, stack, x, ids);
   if (b.spec.norm.embedding) x = norm(b, stack.part("embedding_norm"), x);
   b.at({"embedding.dropout"});
-  return dropout(b, x, b.dropout.embedding);
+  x = dropout(b, x, b.dropout.embedding);
+  return width && last ? linear(b, stack.part("project_in"), x, b.spec.hidden, true) : x;
 }
 
 }  // namespace smelt

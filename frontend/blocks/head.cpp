@@ -2,25 +2,26 @@
 #include <cmath>
 
 #include "frontend/blocks/blocks.h"
+#include "frontend/model_checks.h"
 
 namespace smelt {
 namespace {
 
 /// cross_entropy spreads its label_smoothing over all V classes; alpha over the V - 1 others is the same as
 /// alpha V / (V - 1) over all of them.
-double smoothing_of(const TransformerSpec& spec, int64_t count) {
-  const auto classes = static_cast<double>(count);
+double smoothing_of(const TransformerSpec& spec, const Dim& count) {
   const double alpha = spec.criterion.label_smoothing;
+  if (alpha == 0) return 0;
+  const auto classes = static_cast<double>(*count.constant());
   return spec.criterion.smoothing == Smoothing::all || classes < 2 ? alpha : alpha * classes / (classes - 1);
 }
 
 /// Every token's logits over the vocabulary.
 Value* vocabulary_logits(BlockBuilder& b, Value* x) {
-  const bool masked = b.spec.head.kind == HeadKind::mlm;
+  const bool masked = fills_masks(b.spec);
   const Place head{!masked ? "head" : b.spec.head.tied ? "mlm" : "mlm.decoder"};
   b.at(head);
-  if (b.spec.head.scaled)
-    x = b.graph.mul(x, b.graph.like(x, 1 / std::sqrt(static_cast<double>(b.spec.hidden))));
+  if (b.spec.head.scaled) x = times(b, x, 1 / std::sqrt(static_cast<double>(b.spec.hidden)));
   if (b.spec.head.tied) {
     Value* table = b.graph.parameter(b.names.parameter({"embedding.tokens"}, "weight").name);
     x = b.graph.create(Op::linear, {x, table})->result();
@@ -29,12 +30,14 @@ Value* vocabulary_logits(BlockBuilder& b, Value* x) {
     x = linear(b, head, x, b.spec.vocab_size, b.spec.head.bias);
   }
   if (b.spec.head.offset) x = add_offset(b, {"head.offset"}, x);
+  x = times(b, x, b.spec.head.factor / b.spec.head.divisor);
   return soft_capped(b, x, b.spec.head.soft_cap);
 }
 
 /// A dense layer, the activation and a norm before the vocabulary (BERT's masked language model).
 Value* transformed(BlockBuilder& b, Value* x) {
-  x = linear(b, {"mlm.transform"}, x, b.spec.hidden, true);
+  const auto& e = b.spec.embedding;
+  x = linear(b, {"mlm.transform"}, x, e.width ? e.width : b.spec.hidden, true);
   b.at({"mlm.transform"}, "activation");
   return norm(b, {"mlm.norm"}, activate(b, x, b.spec.ffn.activation));
 }
@@ -58,11 +61,27 @@ Value* sequence_state(BlockBuilder& b, Value* x) {
   return activate(b, x, b.spec.head.dense_activation);
 }
 
-Value* class_logits(BlockBuilder& b, Value* x) {
-  x = sequence_state(b, x);
-  b.at({"classifier"}, "dropout");
-  x = dropout(b, x, b.dropout.classifier);
-  return linear(b, {"classifier"}, x, b.spec.head.classes, true);
+/// A linear map of x after dropout.
+Value* classified(BlockBuilder& b, const Place& place, Value* x, int64_t classes) {
+  b.at(place, "dropout");
+  return linear(b, place, dropout(b, x, b.dropout.classifier), classes, true);
+}
+
+/// Logits of the first and of the last token of an answer, [B,T] each.
+std::vector<Value*> span_logits(BlockBuilder& b, Value* x) {
+  const Place place{"spans"};
+  Value* both = classified(b, place, x, 2);
+  const auto part = [&](int64_t i) {
+    return b.graph.reshape(b.graph.slice(both, 2, i, 1), {x->shape()[0], x->shape()[1]});
+  };
+  Value* starts = part(0);
+  return {starts, part(1)};
+}
+
+/// Logits of every token, and of whether the second text follows the first.
+std::vector<Value*> pretraining_logits(BlockBuilder& b, Value* x) {
+  Value* tokens = vocabulary_logits(b, transformed(b, x));
+  return {tokens, linear(b, {"next_sentence"}, pooled(b, x), 2, true)};
 }
 
 }  // namespace
@@ -74,19 +93,44 @@ Value* pooled(BlockBuilder& b, Value* x) {
   return b.graph.tanh(pool);
 }
 
-Value* logits(BlockBuilder& b, Value* x) {
+std::vector<Value*> logits(BlockBuilder& b, Value* x) {
+  const int64_t classes = b.spec.head.classes;
   switch (b.spec.head.kind) {
     case HeadKind::lm:
-      return vocabulary_logits(b, x);
+      return {vocabulary_logits(b, x)};
     case HeadKind::mlm:
-      return vocabulary_logits(b, transformed(b, x));
+      return {vocabulary_logits(b, transformed(b, x))};
     case HeadKind::sequence_classes:
     case HeadKind::image_classes:
-      return class_logits(b, x);
+      return {classified(b, {"classifier"}, sequence_state(b, x), classes)};
+    case HeadKind::token_classes:
+      return {classified(b, {"token_classifier"}, x, classes)};
+    case HeadKind::spans:
+      return span_logits(b, x);
+    case HeadKind::choices:
+      return {classified(b, {"choices"}, sequence_state(b, x), 1)};
+    case HeadKind::pretraining:
+      return pretraining_logits(b, x);
     case HeadKind::none:
       break;
   }
-  return nullptr;
+  return {};
+}
+
+std::vector<LogitsPort> logits_ports(const TransformerSpec& spec) {
+  if (spec.head.kind == HeadKind::spans)
+    return {{"start_logits", "start_positions"}, {"end_logits", "end_positions"}};
+  if (spec.head.kind == HeadKind::pretraining)
+    return {{"prediction_logits", "labels"}, {"seq_relationship_logits", "next_sentence_label"}};
+  return {{"logits", "labels"}};
+}
+
+Value* span_targets(BlockBuilder& b, Value* positions, const Dim& length) {
+  GraphBuilder& g = b.graph;
+  Value* end = g.broadcast(g.extent(length, DType::i32), {}, positions->shape());
+  Value* inside = g.max(positions, g.like(positions, 0));
+  const auto ignored = static_cast<double>(b.spec.criterion.ignore_index);
+  return g.select(g.lt(inside, end), inside, g.like(inside, ignored));
 }
 
 Value* next_tokens(BlockBuilder& b, Value* labels, Value* segments) {
@@ -102,6 +146,22 @@ Value* next_tokens(BlockBuilder& b, Value* labels, Value* segments) {
   return b.graph.select(goes_on, targets, b.graph.like(targets, ignored));
 }
 
+namespace {
+
+/// i32[B,1]: the last label of each row that is not ignored; 0 where there is none.
+Value* last_labels(BlockBuilder& b, Value* labels) {
+  GraphBuilder& g = b.graph;
+  Value* ignored = g.like(labels, static_cast<double>(b.spec.criterion.ignore_index));
+  Value* places = g.iota(labels->type, 1);
+  places = g.select(g.eq(labels, ignored), g.like(labels, -1), places);
+  Value* last = g.broadcast(g.reduce(ReduceOp::max, places, {1}), {0}, labels->shape());
+  Value* at_end = g.logical_and(g.eq(places, last), g.ne(labels, ignored));
+  Value* label = g.sum(g.select(at_end, labels, g.like(labels, 0)), {1});
+  return g.reshape(label, {labels->shape()[0], 1});
+}
+
+}  // namespace
+
 Value* teacher_forced(BlockBuilder& b, Value* labels) {
   b.graph.set_source("labels");
   const Shape& shape = labels->shape();
@@ -109,7 +169,9 @@ Value* teacher_forced(BlockBuilder& b, Value* labels) {
   Value* known = b.graph.select(b.graph.eq(labels, b.graph.like(labels, ignored)),
                                 b.graph.like(labels, static_cast<double>(b.spec.tokens.pad)), labels);
   Value* start =
-      b.graph.constant(static_cast<double>(b.spec.tokens.decoder_start), {DType::i32, {shape[0], 1}});
+      b.spec.tokens.last_starts
+          ? last_labels(b, labels)
+          : b.graph.constant(static_cast<double>(b.spec.tokens.decoder_start), {DType::i32, {shape[0], 1}});
   return b.graph.slice(b.graph.concat({start, known}, 1), 1, 0, shape[1]);
 }
 
@@ -151,11 +213,22 @@ LossOutputs class_loss(BlockBuilder& b, Value* logits, Value* labels) {
   return summed(b, b.graph.mul(difference, difference));
 }
 
+LossOutputs sum_of_means(BlockBuilder& b, llvm::ArrayRef<LossOutputs> parts, double factor) {
+  GraphBuilder& g = b.graph;
+  g.set_source("loss");
+  Value* count = parts[0].token_count;
+  Value* sum = parts[0].loss_sum;
+  for (const LossOutputs& part : parts.drop_front()) {
+    Value* own = g.max(part.token_count, g.like(part.token_count, 1));
+    sum = g.add(sum, g.mul(part.loss_sum, g.div(count, own)));
+  }
+  return {times(b, sum, factor), count};
+}
+
 LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets) {
   b.graph.set_source("loss");
-  const Attributes attributes = {
-      attr::label_smoothing(smoothing_of(b.spec, *logits->shape().back().constant())),
-      attr::ignore_index(b.spec.criterion.ignore_index)};
+  const Attributes attributes = {attr::label_smoothing(smoothing_of(b.spec, logits->shape().back())),
+                                 attr::ignore_index(b.spec.criterion.ignore_index)};
   Value* losses = b.graph.create(Op::cross_entropy, {logits, targets}, attributes)->result();
   const std::vector<int64_t> axes = all_axes(losses);
   Value* loss_sum = b.graph.sum(losses, axes);

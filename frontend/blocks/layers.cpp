@@ -105,6 +105,10 @@ Value* add_offset(BlockBuilder& b, const Place& place, Value* x) {
   return b.graph.add(x, b.graph.broadcast_leading(row, x->shape()));
 }
 
+Value* times(BlockBuilder& b, Value* x, double factor) {
+  return factor == 1 ? x : b.graph.mul(x, b.graph.like(x, factor));
+}
+
 Value* soft_capped(BlockBuilder& b, Value* x, double cap) {
   if (cap == 0) return x;
   return b.graph.mul(b.graph.tanh(b.graph.mul(x, b.graph.like(x, 1 / cap))), b.graph.like(x, cap));

@@ -18,12 +18,16 @@ Value* patch_projection(BlockBuilder& b, Value* pixels, Value* filter) {
 }
 
 /// Adds one learned token before the patches.
-Value* add_class_token(BlockBuilder& b, const Stack& stack, Value* x) {
-  if (!b.spec.embedding.class_token) return x;
+Value* add_token(BlockBuilder& b, const Place& place, Value* x) {
   const Shape& shape = x->shape();
-  Value* token = weight(b, stack.part("class_token"), {1, 1, b.spec.hidden}, b.spec.init.deviation);
+  Value* token = weight(b, place, {1, 1, b.spec.hidden}, b.spec.init.deviation);
   token = b.graph.reshape(token, {1, b.spec.hidden});
   return b.graph.concat({b.graph.broadcast_leading(token, {shape[0], 1, shape[2]}), x}, 1);
+}
+
+Value* add_tokens(BlockBuilder& b, const Stack& stack, Value* x) {
+  if (b.spec.embedding.second_token) x = add_token(b, stack.part("second_token"), x);
+  return b.spec.embedding.class_token ? add_token(b, stack.part("class_token"), x) : x;
 }
 
 }  // namespace
@@ -34,7 +38,7 @@ Value* embed_patches(BlockBuilder& b, const Stack& stack, Value* pixels) {
   Value* filter =
       weight(b, place, {b.spec.hidden, e.channels, e.patch_size, e.patch_size}, b.spec.init.deviation);
   Value* x = add_bias(b, place, patch_projection(b, pixels, filter));
-  x = add_positions(b, stack, add_class_token(b, stack, x), nullptr);
+  x = add_positions(b, stack, add_tokens(b, stack, x), nullptr);
   b.at({"embedding.dropout"});
   return dropout(b, x, b.dropout.embedding);
 }

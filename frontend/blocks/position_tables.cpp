@@ -7,17 +7,27 @@
 
 namespace smelt {
 
-std::vector<double> sinusoids(int64_t rows, int64_t width, bool interleaved) {
+std::vector<double> sinusoids(int64_t rows, int64_t width, bool interleaved, bool ends_at_slowest) {
   std::vector<double> table;
   const int64_t half = (width + 1) / 2;
+  const auto steps = static_cast<double>(ends_at_slowest ? width - 2 : width);
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t i = 0; i < width; ++i) {
       const int64_t pair = interleaved ? i / 2 : i % half;
       const bool sine = interleaved ? i % 2 == 0 : i < half;
-      const double angle = static_cast<double>(row) *
-                           std::pow(10000.0, -2.0 * static_cast<double>(pair) / static_cast<double>(width));
+      const double angle =
+          static_cast<double>(row) * std::pow(10000.0, -2.0 * static_cast<double>(pair) / steps);
       table.push_back(sine ? std::sin(angle) : std::cos(angle));
     }
+  return table;
+}
+
+std::vector<double> position_table(const TransformerSpec& spec, int64_t rows) {
+  const auto& p = spec.positions;
+  std::vector<double> table = sinusoids(rows, spec.hidden, p.interleaved, p.ends_at_slowest);
+  const int64_t padding = spec.tokens.pad;
+  if (p.ends_at_slowest && padding >= 0 && padding < rows)
+    std::fill_n(table.begin() + padding * spec.hidden, spec.hidden, 0.0);
   return table;
 }
 

@@ -8,9 +8,12 @@
 namespace smelt {
 
 /// Returns the sinusoidal table [rows,width] of positions 0 ... rows - 1: sines and cosines of the angles
-/// position * 10000^(-2 i / width), i = 0, 1, ... If `interleaved`, sines and cosines alternate, else the
+/// position * 10000^(-2 i / width), i = 0, 1, ... If `ends_at_slowest`, width - 2 replaces width in the
+/// exponent, so that the last frequency is 1 / 10000. If `interleaved`, sines and cosines alternate, else the
 /// first half of a row are sines.
-std::vector<double> sinusoids(int64_t rows, int64_t width, bool interleaved);
+std::vector<double> sinusoids(int64_t rows, int64_t width, bool interleaved, bool ends_at_slowest = false);
+/// Returns the table [rows,hidden] of a model with sinusoidal positions.
+std::vector<double> position_table(const TransformerSpec& spec, int64_t rows);
 
 /// Returns the bucket number of every distance (key minus query) from -(length - 1) to length - 1 (T5, arXiv
 /// 1910.10683). Near 0, each distance has its own bucket; farther away, the widths of buckets grow

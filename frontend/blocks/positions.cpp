@@ -111,24 +111,26 @@ Value* rotary_rows(BlockBuilder& b, const Stack& stack, std::vector<double> valu
   return b.graph.slice(table, 0, 0, length);
 }
 
-/// i32[]: how many positions beyond the model's own the batch reaches.
-Value* positions_beyond(BlockBuilder& b, const Stack& stack, const Dim& length) {
+/// i32[]: how many positions beyond `limit` the batch reaches.
+Value* positions_beyond(BlockBuilder& b, const Stack& stack, const Dim& length, int64_t limit) {
   GraphBuilder& g = b.graph;
   Value* last = stack.position_ids ? g.reduce(ReduceOp::max, stack.position_ids, {0, 1})
                                    : g.reduce(ReduceOp::max, g.iota({DType::i32, {length}}, 0), {0});
-  Value* beyond = g.add(last, g.like(last, static_cast<double>(1 - b.spec.max_positions)));
+  Value* beyond = g.add(last, g.like(last, static_cast<double>(1 - limit)));
   return g.max(beyond, g.like(beyond, 0));
 }
 
-/// Angles of every token where they depend on the length of the batch: a row of frequencies for each length.
-Value* angles_by_length(BlockBuilder& b, const Stack& stack, const Dim& length, int64_t longest) {
+/// Angles of every token where they depend on the length of the batch: a row of frequencies for each length
+/// that has its own.
+Value* angles_by_length(BlockBuilder& b, const TransformerSpec& spec, const Stack& stack, const Dim& length,
+                        int64_t longest) {
   GraphBuilder& g = b.graph;
-  const int64_t width = rotary_width(b.spec, stack.spec), half = width / 2;
-  const int64_t lengths = longest - b.spec.max_positions + 1;
+  const int64_t width = rotary_width(spec, stack.spec), half = width / 2, limit = rotary_limit(spec);
+  const int64_t lengths = spec.positions.scaling == RopeScaling::longrope ? 2 : longest - limit + 1;
   std::vector<double> table;
   for (int64_t beyond = 0; beyond < lengths; ++beyond)
-    for (double f : rotary_frequencies(b.spec, width, b.spec.max_positions + beyond)) table.push_back(f);
-  Value* row = positions_beyond(b, stack, length);
+    for (double f : rotary_frequencies(spec, width, limit + beyond)) table.push_back(f);
+  Value* row = positions_beyond(b, stack, length, limit);
   row = g.min(row, g.like(row, static_cast<double>(lengths - 1)));
   Value* frequencies = g.gather(g.table(std::move(table), {DType::f32, {lengths, half}}), row);
   Value* places = stack.position_ids ? stack.position_ids : g.iota({DType::i32, {length}}, 0);
@@ -139,16 +141,37 @@ Value* angles_by_length(BlockBuilder& b, const Stack& stack, const Dim& length, 
   return g.mul(places, g.broadcast(frequencies, {last}, shape));
 }
 
-void prepare_rotations(BlockBuilder& b, Stack& stack, const Dim& length) {
-  const int64_t rows = std::max(most(b, stack, length), stack.position_ids ? b.spec.max_positions : 0);
-  if (b.spec.positions.scaling == RopeScaling::dynamic && rows > b.spec.max_positions) {
-    Value* angles = angles_by_length(b, stack, length, rows);
-    stack.cosines = b.graph.cos(angles), stack.sines = b.graph.sin(angles);
-    return;
+/// Returns one more than the largest position that may occur. A cache has no positions beyond the limit
+/// unless its capacity is larger.
+int64_t count_of_positions(BlockBuilder& b, const TransformerSpec& spec, const Stack& stack,
+                           const Dim& length) {
+  const int64_t longest = most(b, stack, length);
+  const int64_t rows = std::max(longest, stack.position_ids ? spec.max_positions : 0);
+  return stack.cache ? std::min(rows, std::max(longest, rotary_limit(spec))) : rows;
+}
+
+/// Rotations by the positions of `spec`: the model's, or those of its blocks with a window.
+Rotations rotations_of(BlockBuilder& b, const TransformerSpec& spec, const Stack& stack, const Dim& length) {
+  const int64_t rows = count_of_positions(b, spec, stack, length);
+  if (rows > rotary_limit(spec)) {
+    Value* angles = angles_by_length(b, spec, stack, length, rows);
+    const double scale = rotary_magnitude(spec);
+    Value* cosines = times(b, b.graph.cos(angles), scale);
+    return {cosines, times(b, b.graph.sin(angles), scale)};
   }
-  const RotaryTable table = rotary_table(b.spec, rotary_width(b.spec, stack.spec), rows);
-  stack.cosines = rotary_rows(b, stack, table.cosines, rows, length);
-  stack.sines = rotary_rows(b, stack, table.sines, rows, length);
+  const RotaryTable table = rotary_table(spec, rotary_width(spec, stack.spec), rows);
+  Value* cosines = rotary_rows(b, stack, table.cosines, rows, length);
+  return {cosines, rotary_rows(b, stack, table.sines, rows, length)};
+}
+
+void prepare_rotations(BlockBuilder& b, Stack& stack, const Dim& length) {
+  stack.rotations = rotations_of(b, b.spec, stack, length);
+  const double theta = b.spec.positions.window_rope_theta;
+  if (theta == 0 || b.spec.attention.window == 0) return;
+  TransformerSpec windows = b.spec;
+  windows.positions.rope_theta = theta;
+  windows.positions.scaling = RopeScaling::none;
+  stack.window_rotations = rotations_of(b, windows, stack, length);
 }
 
 }  // namespace
@@ -164,12 +187,13 @@ Value* add_positions(BlockBuilder& b, const Stack& stack, Value* x, Value* ids) 
     return b.graph.add(x, b.graph.broadcast_leading(table, x->shape()));
   }
   const int64_t rows = p.kind == PositionKind::learned ? b.spec.max_positions : most(b, stack, x->shape()[1]);
-  const Shape shape = {rows + p.offset + (p.counted ? 1 : 0), b.spec.hidden};  // counted from 1; 0 is padding
-  Value* table =
-      p.kind == PositionKind::learned
-          ? weight(b, place, shape, b.spec.init.deviation)
-          : b.graph.table(sinusoids(*shape[0].constant(), b.spec.hidden, p.interleaved), {DType::f32, shape});
+  const int64_t width = *x->shape()[2].constant();
+  const Shape shape = {rows + p.offset + (p.counted ? 1 : 0), width};  // counted from 1; 0 is padding
+  Value* table = p.kind == PositionKind::learned
+                     ? weight(b, place, shape, b.spec.init.deviation)
+                     : b.graph.table(position_table(b.spec, *shape[0].constant()), {DType::f32, shape});
   Value* places = stack.position_ids;
+  if (p.counted && stack.cache) places = b.graph.add(places, b.graph.like(places, 1));
   // From the padding id on, as fairseq numbers them.
   if (p.counted && !places) places = count_of(b, differs(b, ids, b.spec.tokens.pad), stack.segments);
   Value* found = rows_for(b, table, places, x);
@@ -190,19 +214,51 @@ void prepare_positions(BlockBuilder& b, Stack& stack, Value* ids) {
   if (p.kind == PositionKind::rope) prepare_rotations(b, stack, length);
 }
 
-Value* rotated(BlockBuilder& b, const Stack& stack, Value* x) {
-  GraphBuilder& g = b.graph;
-  const int64_t width = rotary_width(b.spec, stack.spec), half = width / 2;
-  Value *low = g.slice(x, 3, 0, half), *high = g.slice(x, 3, half, half);
+namespace {
+
+/// The two elements of every pair, [B,T,heads,width/2].
+struct Pairs {
+  Value *low, *high;
+};
+
+/// Rotates the pairs by the angles of the tokens' positions.
+Pairs turned(GraphBuilder& g, const Rotations& rotations, const Pairs& pairs) {
+  const auto [low, high] = pairs;
   const Shape& shape = low->shape();
   const auto spread = [&](Value* table) {
     return table->rank() == 3 ? g.broadcast(table, {0, 1, 3}, shape) : g.broadcast(table, {1, 3}, shape);
   };
-  Value *cosine = spread(stack.cosines), *sine = spread(stack.sines);
-  llvm::SmallVector<Value*, 3> parts = {g.sub(g.mul(low, cosine), g.mul(high, sine)),
-                                        g.add(g.mul(high, cosine), g.mul(low, sine))};
+  Value *cosine = spread(rotations.cosines), *sine = spread(rotations.sines);
+  Value* first = g.sub(g.mul(low, cosine), g.mul(high, sine));
+  return {first, g.add(g.mul(high, cosine), g.mul(low, sine))};
+}
+
+/// Returns the first `width` elements of each head, rotated in pairs of neighbours.
+Value* turned_neighbours(GraphBuilder& g, const Rotations& rotations, Value* x, int64_t width) {
+  const Shape &all = x->shape(), half = {all[0], all[1], all[2], width / 2},
+              single = {all[0], all[1], all[2], width / 2, 1};
+  Value* pairs = g.reshape(g.slice(x, 3, 0, width), {all[0], all[1], all[2], width / 2, 2});
+  Value* low = g.reshape(g.slice(pairs, 4, 0, 1), half);
+  const auto [first, second] = turned(g, rotations, {low, g.reshape(g.slice(pairs, 4, 1, 1), half)});
+  Value* both = g.concat({g.reshape(first, single), g.reshape(second, single)}, 4);
+  return g.reshape(both, {all[0], all[1], all[2], width});
+}
+
+}  // namespace
+
+Value* rotated(BlockBuilder& b, const Stack& stack, const Rotations& rotations, Value* x) {
+  GraphBuilder& g = b.graph;
+  const int64_t width = rotary_width(b.spec, stack.spec), half = width / 2;
+  llvm::SmallVector<Value*, 3> parts;
+  if (b.spec.positions.interleaved) {
+    parts = {turned_neighbours(g, rotations, x, width)};
+  } else {
+    Value *low = g.slice(x, 3, 0, half), *high = g.slice(x, 3, half, half);
+    const auto [first, second] = turned(g, rotations, {low, high});
+    parts = {first, second};
+  }
   if (const int64_t rest = stack.spec.head_dim - width) parts.push_back(g.slice(x, 3, width, rest));
-  return g.concat(parts, 3);
+  return parts.size() == 1 ? parts[0] : g.concat(parts, 3);
 }
 
 }  // namespace smelt

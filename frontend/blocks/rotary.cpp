@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace smelt {
@@ -38,8 +39,9 @@ double yarn(const TransformerSpec& spec, int64_t numbers, int64_t pair, double f
     return width * std::log(original_length(spec) / (turns * 2 * std::numbers::pi)) /
            (2 * std::log(p.rope_theta));
   };
-  const double low = std::max(std::floor(pair_of(p.beta_fast)), 0.0);
-  double high = std::min(std::ceil(pair_of(p.beta_slow)), width - 1);
+  const double first = pair_of(p.beta_fast), last = pair_of(p.beta_slow);
+  const double low = std::max(p.exact_bounds ? first : std::floor(first), 0.0);
+  double high = std::min(p.exact_bounds ? last : std::ceil(last), width - 1);
   if (low == high) high += 0.001;
   const double ramp = std::clamp((static_cast<double>(pair) - low) / (high - low), 0.0, 1.0);
   return frequency / factor_of(spec) * ramp + frequency * (1 - ramp);
@@ -61,12 +63,37 @@ int64_t rotary_width(const TransformerSpec& spec, const StackSpec& stack) {
   return static_cast<int64_t>(static_cast<double>(stack.head_dim) * spec.positions.rotary_fraction);
 }
 
+int64_t rotary_limit(const TransformerSpec& spec) {
+  if (spec.positions.scaling == RopeScaling::dynamic) return spec.max_positions;
+  if (spec.positions.scaling == RopeScaling::longrope) return static_cast<int64_t>(original_length(spec));
+  return std::numeric_limits<int64_t>::max();
+}
+
+namespace {
+
+double yarn_magnitude(const Positions& p, double factor) {
+  const auto magnitude = [&](double m) { return 0.1 * m * std::log(factor) + 1; };
+  const bool both = p.mscale > 0 && p.mscale_all_dim > 0;
+  return both ? magnitude(p.mscale) / magnitude(p.mscale_all_dim) : magnitude(1);
+}
+
+/// LongRoPE (arXiv 2402.13753): the divisor of a pair's frequency.
+double longrope_divisor(const TransformerSpec& spec, int64_t pair, int64_t length) {
+  const Positions& p = spec.positions;
+  const std::vector<double>& divisors = length > rotary_limit(spec) ? p.long_factors : p.short_factors;
+  return divisors.empty() ? 1 : divisors[static_cast<size_t>(pair)];
+}
+
+}  // namespace
+
 double rotary_magnitude(const TransformerSpec& spec) {
   const Positions& p = spec.positions;
-  if (p.scaling != RopeScaling::yarn) return 1;
+  if (p.scaling != RopeScaling::yarn && p.scaling != RopeScaling::longrope) return 1;
   if (p.attention_factor > 0) return p.attention_factor;
   const double factor = factor_of(spec);
-  return factor <= 1 ? 1 : 0.1 * std::log(factor) + 1;
+  if (factor <= 1) return 1;
+  if (p.scaling == RopeScaling::yarn) return yarn_magnitude(p, factor);
+  return std::sqrt(1 + std::log(factor) / std::log(original_length(spec)));
 }
 
 std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t width, int64_t length) {
@@ -78,6 +105,7 @@ std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t widt
     if (p.scaling == RopeScaling::linear) f /= factor_of(spec);
     if (p.scaling == RopeScaling::llama3) f = llama3(spec, f);
     if (p.scaling == RopeScaling::yarn) f = yarn(spec, width, pair, f);
+    if (p.scaling == RopeScaling::longrope) f /= longrope_divisor(spec, pair, length);
     frequencies.push_back(f);
   }
   return frequencies;

@@ -17,12 +17,16 @@ struct RotaryTable {
 /// Returns how many elements of each head are rotated: head_dim * positions.rotary_fraction.
 int64_t rotary_width(const TransformerSpec& spec, const StackSpec& stack);
 /// Returns the angle per position, in radians, of each of the width / 2 pairs: theta^(-2 i / width) for pair
-/// i, changed by positions.scaling. `length` is the number of positions of the batch. Only the scaling
-/// `dynamic` depends on `length`: if `length` exceeds max_positions, the scaling changes the angles.
+/// i, changed by positions.scaling. `length` is the number of positions of the batch. The angles depend on it
+/// if it exceeds rotary_limit().
 std::vector<double> rotary_frequencies(const TransformerSpec& spec, int64_t width, int64_t length = 0);
-/// Returns the factor of cosines and sines: YaRN's attention factor, else 1.
+/// Returns the number of positions up to which the angles do not depend on the length of the batch:
+/// max_positions for the scaling `dynamic`, the length of pretraining for `longrope`, else INT64_MAX.
+int64_t rotary_limit(const TransformerSpec& spec);
+/// Returns the factor of cosines and sines: the attention factor of the scalings `yarn` and `longrope`,
+/// else 1.
 double rotary_magnitude(const TransformerSpec& spec);
-/// Returns the table for positions 0 ... rows - 1. The scaling `dynamic` is not applied.
+/// Returns the table for positions 0 ... rows - 1 of a batch of at most rotary_limit() positions.
 RotaryTable rotary_table(const TransformerSpec& spec, int64_t width, int64_t rows);
 
 }  // namespace smelt

@@ -17,15 +17,20 @@ constexpr PartRow kSelf = {self_attention, "attention", "norm_1", "post_norm_1"}
 constexpr PartRow kCross = {cross_attention, "cross", "norm_cross", "post_norm_cross"};
 constexpr PartRow kFfn = {feed_forward, "ffn", "norm_2", "post_norm_2"};
 
+bool normalises_inputs(NormPlace place) { return place == NormPlace::pre || place == NormPlace::sandwich; }
+bool normalises_outputs(NormPlace place) {
+  return place == NormPlace::output || place == NormPlace::sandwich;
+}
+
 /// x plus what the part makes of `read`, usually x too.
 Value* add_part(BlockBuilder& b, const Stack& stack, int64_t block, Value* x, Value* read,
                 const PartRow& row) {
   const NormPlace place = b.spec.norm.place;
   const Place norm_place = stack.in_block(row.norm, block);
-  Value* change = row.part(b, stack, block, place == NormPlace::post ? read : norm(b, norm_place, read));
-  if (place == NormPlace::sandwich) change = norm(b, stack.in_block(row.post_norm, block), change);
+  Value* change = row.part(b, stack, block, normalises_inputs(place) ? norm(b, norm_place, read) : read);
+  if (normalises_outputs(place)) change = norm(b, stack.in_block(row.post_norm, block), change);
   b.at(stack.in_block(row.role, block), "residual");
-  x = b.graph.add(x, change);
+  x = b.graph.add(x, times(b, change, b.spec.residual_factor));
   return place == NormPlace::post ? norm(b, norm_place, x) : x;
 }
 
@@ -61,7 +66,8 @@ Value* run_stack(BlockBuilder& b, const Stack& stack, Value* x, std::vector<Valu
     b.at(stack.part("norm"), "dropout");
     x = dropout(b, x, b.dropout.embedding);
   }
-  if (const int64_t width = b.spec.embedding.width) x = linear(b, stack.part("project_out"), x, width, false);
+  if (const int64_t width = b.spec.embedding.width; width && !b.spec.embedding.projected_last)
+    x = linear(b, stack.part("project_out"), x, width, false);
   hidden.push_back(b.spec.norm.final_is_hidden ? x : last_block);
   return x;
 }

@@ -1,4 +1,5 @@
-// BART and Marian: post-norm encoders and decoders, the decoder reading the encoder in every block.
+// BART and Marian: post-norm encoders and decoders, the decoder reading the encoder in every block. mBART,
+// M2M100 (also NLLB) and Pegasus: the same with norms before the parts of a block.
 #include "frontend/families/families.h"
 
 namespace smelt {
@@ -74,7 +75,95 @@ const std::vector<NameRow> kBartNames = {
 
 constexpr std::string_view kBartNoHead = R"({"head": {"kind": "none", "offset": false}})";
 
+/// Both stacks end in a norm.
+const std::vector<NameRow> kFinalNorms = {{"encoder.norm", "encoder.layer_norm"},
+                                          {"decoder.norm", "decoder.layer_norm"}};
+const std::vector<NameRow> kPositionNames = {{"encoder.positions", "encoder.embed_positions"},
+                                             {"decoder.positions", "decoder.embed_positions"}};
+const std::vector<NameRow> kEmbeddingNorms = {{"encoder.embedding_norm", "encoder.layernorm_embedding"},
+                                              {"decoder.embedding_norm", "decoder.layernorm_embedding"}};
+const std::vector<FixedRow> kPreNorm = {{"normalize_before", "true"}, {"add_final_layer_norm", "true"}};
+const std::vector<std::string_view> kSharedTables = {"shared.weight", "encoder.embed_tokens.weight",
+                                                     "decoder.embed_tokens.weight", "lm_head.weight"};
+const std::vector<std::string_view> kComputedTables = {"shared.weight",
+                                                       "encoder.embed_tokens.weight",
+                                                       "decoder.embed_tokens.weight",
+                                                       "lm_head.weight",
+                                                       "encoder.embed_positions.weight",
+                                                       "decoder.embed_positions.weight",
+                                                       "encoder.embed_positions.weights",
+                                                       "decoder.embed_positions.weights"};
+
 }  // namespace
+
+const Family& mbart_family() {
+  static const Family family = {
+      .model_type = "mbart",
+      .architectures = {{"MBartForConditionalGeneration"}, {"MBartModel", kBartNoHead}},
+      .defaults = R"({"norm": {"embedding": true},
+                      "ffn": {"activation": "gelu_erf"},
+                      "positions": {"offset": 2},
+                      "embedding": {"frozen_padding": true},
+                      "dropout": {"embedding": 0.1, "residual": 0.1},
+                      "head": {"offset": true},
+                      "tokens": {"bos": 0, "pad": 1, "eos": 2, "decoder_start": 2, "last_starts": true,
+                                 "forced_eos": 2}})",
+      .fields = kBartFields,
+      .synonyms = kBartSynonyms,
+      .fixed = kPreNorm,
+      .harmless = {"is_encoder_decoder", "normalize_embedding"},
+      .prefixes = {"model.", ""},
+      .names = joined({kBartNames, kPositionNames, kEmbeddingNorms, kFinalNorms}),
+      .ignored_tensors = kSharedTables,
+  };
+  return family;
+}
+
+/// The probability of leaving a block out is one for both stacks.
+const Family& m2m100_family() {
+  static const Family family = {
+      .model_type = "m2m_100",
+      .architectures = {{"M2M100ForConditionalGeneration"}, {"M2M100Model", kBartNoHead}},
+      .defaults = R"({"ffn": {"activation": "relu"},
+                      "positions": {"kind": "sinusoidal", "ends_at_slowest": true, "counted": true, "offset": 1},
+                      "embedding": {"scaled": true, "frozen_padding": true},
+                      "dropout": {"embedding": 0.1, "residual": 0.1, "attention": 0.1, "block": 0.05},
+                      "tokens": {"bos": 0, "pad": 1, "eos": 2, "decoder_start": 2}})",
+      .fields = joined({kBartFields,
+                        {{.config = "encoder_layerdrop", .spec = "dropout.block"},
+                         {.config = "decoder_layerdrop", .spec = "dropout.block"}}}),
+      .synonyms = {{"hidden_size", "d_model"},
+                   {"num_hidden_layers", "encoder_layers"},
+                   {"num_attention_heads", "encoder_attention_heads"},
+                   {"decoder_layerdrop", "encoder_layerdrop"}},
+      .harmless = {"is_encoder_decoder"},
+      .prefixes = {"model.", ""},
+      .names = joined({kBartNames, kFinalNorms}),
+      .ignored_tensors = kComputedTables,
+  };
+  return family;
+}
+
+const Family& pegasus_family() {
+  static const Family family = {
+      .model_type = "pegasus",
+      .architectures = {{"PegasusForConditionalGeneration"}, {"PegasusModel", kBartNoHead}},
+      .defaults = R"({"ffn": {"activation": "gelu_erf"},
+                      "positions": {"kind": "sinusoidal"},
+                      "embedding": {"frozen_padding": true},
+                      "dropout": {"embedding": 0.1, "residual": 0.1},
+                      "head": {"offset": true},
+                      "tokens": {"pad": 0, "eos": 1, "decoder_start": 0, "forced_eos": 1}})",
+      .fields = kBartFields,
+      .synonyms = kBartSynonyms,
+      .fixed = joined({kPreNorm, {{"static_position_embeddings", "true"}}}),
+      .harmless = {"is_encoder_decoder"},
+      .prefixes = {"model.", ""},
+      .names = joined({kBartNames, kFinalNorms}),
+      .ignored_tensors = kComputedTables,
+  };
+  return family;
+}
 
 const Family& bart_family() {
   static const Family family = {
@@ -92,13 +181,8 @@ const Family& bart_family() {
       .fixed = {{"normalize_before", "false"}, {"add_final_layer_norm", "false"}},
       .harmless = {"is_encoder_decoder", "normalize_embedding"},
       .prefixes = {"model.", ""},
-      .names = joined({kBartNames,
-                       {{"encoder.positions", "encoder.embed_positions"},
-                        {"encoder.embedding_norm", "encoder.layernorm_embedding"},
-                        {"decoder.positions", "decoder.embed_positions"},
-                        {"decoder.embedding_norm", "decoder.layernorm_embedding"}}}),
-      .ignored_tensors = {"shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
-                          "lm_head.weight"},
+      .names = joined({kBartNames, kPositionNames, kEmbeddingNorms}),
+      .ignored_tensors = kSharedTables,
   };
   return family;
 }
@@ -123,9 +207,7 @@ const Family& marian_family() {
       .harmless = {"is_encoder_decoder"},
       .prefixes = {"model.", ""},
       .names = kBartNames,
-      .ignored_tensors = {"shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
-                          "lm_head.weight", "encoder.embed_positions.weight",
-                          "decoder.embed_positions.weight"},
+      .ignored_tensors = kComputedTables,
   };
   return family;
 }

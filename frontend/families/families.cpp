@@ -16,25 +16,45 @@ const Family& qwen2_family();
 const Family& qwen3_family();
 const Family& gemma_family();
 const Family& gemma2_family();
+const Family& gemma3_family();
+const Family& phi_family();
+const Family& phi3_family();
+const Family& olmo2_family();
+const Family& granite_family();
+const Family& cohere_family();
+const Family& glm_family();
+const Family& glm4_family();
+const Family& stablelm_family();
 const Family& opt_family();
 const Family& gpt_neox_family();
 const Family& bloom_family();
 const Family& bert_family();
 const Family& roberta_family();
 const Family& xlm_roberta_family();
+const Family& camembert_family();
 const Family& distilbert_family();
+const Family& electra_family();
+const Family& albert_family();
 const Family& vit_family();
+const Family& deit_family();
 const Family& bart_family();
+const Family& mbart_family();
+const Family& m2m100_family();
+const Family& pegasus_family();
 const Family& marian_family();
 const Family& t5_family();
+const Family& mt5_family();
 
 namespace {
 
 using FamilyFunction = const Family& (*)();
 constexpr FamilyFunction kFamilies[] = {
-    gpt2_family,        llama_family,      mistral_family,  qwen2_family, qwen3_family,  gemma_family,
-    gemma2_family,      opt_family,        gpt_neox_family, bloom_family, bert_family,   roberta_family,
-    xlm_roberta_family, distilbert_family, vit_family,      bart_family,  marian_family, t5_family};
+    gpt2_family,    llama_family,   mistral_family, qwen2_family,       qwen3_family,     gemma_family,
+    gemma2_family,  gemma3_family,  phi_family,     phi3_family,        olmo2_family,     granite_family,
+    cohere_family,  glm_family,     glm4_family,    stablelm_family,    opt_family,       gpt_neox_family,
+    bloom_family,   bert_family,    roberta_family, xlm_roberta_family, camembert_family, distilbert_family,
+    electra_family, albert_family,  vit_family,     deit_family,        bart_family,      mbart_family,
+    m2m100_family,  pegasus_family, marian_family,  t5_family,          mt5_family};
 
 template <typename Row>
 std::vector<Row> join(std::initializer_list<std::vector<Row>> parts) {
@@ -130,6 +150,25 @@ const std::vector<FixedRow> kMathsFields = {
 
 std::vector<FieldRow> joined(std::initializer_list<std::vector<FieldRow>> parts) { return join(parts); }
 std::vector<NameRow> joined(std::initializer_list<std::vector<NameRow>> parts) { return join(parts); }
+std::vector<FixedRow> joined(std::initializer_list<std::vector<FixedRow>> parts) { return join(parts); }
+
+std::vector<FieldRow> fields_of(const Family& family, const Architecture& architecture) {
+  const std::vector<FieldRow>& own = architecture.fields;
+  std::vector<FieldRow> rows = family.fields;
+  std::erase_if(rows, [&](const FieldRow& row) {
+    return std::ranges::any_of(own, [&](const FieldRow& other) { return other.spec == row.spec; });
+  });
+  std::ranges::copy_if(own, std::back_inserter(rows),
+                       [](const FieldRow& row) { return !row.config.empty(); });
+  return rows;
+}
+
+std::vector<NameRow> renamed(std::vector<NameRow> names, const std::vector<NameRow>& others) {
+  std::erase_if(names, [&](const NameRow& row) {
+    return std::ranges::any_of(others, [&](const NameRow& other) { return other.role == row.role; });
+  });
+  return joined({names, others});
+}
 
 const Family* find_family(std::string_view model_type) {
   for (FamilyFunction family : kFamilies)

@@ -72,6 +72,9 @@ struct NameRow {
 struct Architecture {
   std::string_view name;
   std::string_view defaults = "{}";
+  /// Rows that replace the family's rows for the same fields of the spec. Without a name in config.json, the
+  /// field has its default.
+  std::vector<FieldRow> fields = {};
 };
 
 /// Another name, `other`, that transformers accepts for the field `config` of config.json (attribute_map in
@@ -103,12 +106,24 @@ const Family* find_family(std::string_view model_type);
 /// Returns the family names for messages: "gpt2, ...".
 std::string known_families();
 
+/// Returns the rows of fields of an architecture of the family.
+std::vector<FieldRow> fields_of(const Family& family, const Architecture& architecture);
+/// Returns `names` with the rows of `others` in place of those of the same roles.
+std::vector<NameRow> renamed(std::vector<NameRow> names, const std::vector<NameRow>& others);
+/// Rows of Llama that its relatives share: sizes, norms and tokens, without biases and rotary positions.
+extern const std::vector<FieldRow> kLlamaFields;
+/// Rows for the biases of all projections of attention.
+extern const std::vector<FieldRow> kAttentionBiases;
+
 /// Returns the concatenation of tables, for a family that shares some of its rows with other families.
 std::vector<FieldRow> joined(std::initializer_list<std::vector<FieldRow>> parts);
 std::vector<NameRow> joined(std::initializer_list<std::vector<NameRow>> parts);
+std::vector<FixedRow> joined(std::initializer_list<std::vector<FixedRow>> parts);
 
 /// Returns the rows for the fields of rotary positions, under all their names in config.json.
 std::vector<FieldRow> rope_fields();
+/// Returns the same rows, and one for the part of each head that is rotated.
+std::vector<FieldRow> partial_rope_fields();
 /// Fields of rotary positions that are not supported.
 extern const std::vector<FixedRow> kRopeFixed;
 

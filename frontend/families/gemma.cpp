@@ -1,5 +1,5 @@
-// Gemma and Gemma 2: as Llama, with norms whose weights are stored around 0, scaled embeddings, gated GELU
-// and heads whose width has nothing to do with the model's.
+// Gemma, Gemma 2 and the text part of Gemma 3: as Llama, with norms whose weights are stored around 0, scaled
+// embeddings, gated GELU and heads whose width has nothing to do with the model's.
 #include "frontend/families/families.h"
 
 namespace smelt {
@@ -19,6 +19,26 @@ const std::vector<Spelling> kGemmaActivations = {
 };
 
 constexpr std::string_view kNoHead = R"({"head": {"kind": "none"}})";
+
+// Blocks without a window have their own rotary positions; older configs have rope_scaling for them alone.
+const std::vector<Spelling> kFullScalings = {{R"("default")", R"("none")"}, {R"("linear")", R"("linear")"}};
+const std::vector<FieldRow> kRopeByAttention = {
+    {.config = "rope_parameters.full_attention.rope_theta",
+     .spec = "positions.rope_theta",
+     .also_called = {"rope_theta"}},
+    {.config = "rope_parameters.full_attention.rope_type",
+     .spec = "positions.scaling",
+     .spellings = &kFullScalings,
+     .also_called = {"rope_scaling.rope_type", "rope_scaling.type"}},
+    {.config = "rope_parameters.full_attention.factor",
+     .spec = "positions.scaling_factor",
+     .also_called = {"rope_scaling.factor"},
+     .unsaid_if_empty = true},
+    {.config = "rope_parameters.sliding_attention.rope_theta",
+     .spec = "positions.window_rope_theta",
+     .also_called = {"rope_local_base_freq"},
+     .unsaid_if_empty = true},
+};
 
 Family make_gemma() {
   Family family = llama_family();
@@ -68,10 +88,42 @@ Family make_gemma2() {
   return family;
 }
 
+/// The window's blocks rotate by an angle of their own.
+Family make_gemma3() {
+  Family family = make_gemma2();
+  family.model_type = "gemma3_text";
+  family.architectures = {{"Gemma3ForCausalLM"}, {"Gemma3TextModel", kNoHead}};
+  family.defaults = R"({"decoder": {"head_dim": 256},
+                        "norm": {"kind": "rms", "place": "sandwich", "eps": 1e-6, "zero_centered": true},
+                        "attention": {"qkv_bias": false, "out_bias": false, "scale_dim": 256, "qk_norm": true,
+                                      "window": 4096, "full_every": 6},
+                        "ffn": {"activation": "gelu_tanh", "gated": true, "bias": false},
+                        "positions": {"kind": "rope", "rope_theta": 1000000, "window_rope_theta": 10000},
+                        "embedding": {"scaled": true, "frozen_padding": true},
+                        "tokens": {"bos": 2, "pad": 0, "eos": 1}})";
+  std::erase_if(family.fields, [](const FieldRow& row) { return row.spec.starts_with("positions."); });
+  family.fields = joined({family.fields,
+                          kRopeByAttention,
+                          {{.config = "sliding_window_pattern",
+                            .spec = "attention.full_every",
+                            .also_called = {"_sliding_window_pattern"},
+                            .unsaid_if_empty = true}}});
+  family.fixed = {{"rope_parameters.sliding_attention.rope_type", R"("default")"}};
+  family.names = joined({family.names,
+                         {{"decoder.{}.attention.query_norm", "layers.{}.self_attn.q_norm"},
+                          {"decoder.{}.attention.key_norm", "layers.{}.self_attn.k_norm"}}});
+  return family;
+}
+
 }  // namespace
 
 const Family& gemma_family() {
   static const Family family = make_gemma();
+  return family;
+}
+
+const Family& gemma3_family() {
+  static const Family family = make_gemma3();
   return family;
 }
 

@@ -4,8 +4,6 @@
 
 namespace smelt {
 
-namespace {
-
 const std::vector<FieldRow> kLlamaFields = {
     {.config = "vocab_size", .spec = "vocab_size", .required = true},
     {.config = "hidden_size", .spec = "hidden", .required = true},
@@ -27,6 +25,8 @@ const std::vector<FieldRow> kLlamaFields = {
 
 const std::vector<FieldRow> kAttentionBiases = {{.config = "attention_bias", .spec = "attention.qkv_bias"},
                                                 {.config = "attention_bias", .spec = "attention.out_bias"}};
+
+namespace {
 
 // A window that holds only where another field says so.
 const std::vector<Spelling> kWindowSwitch = {{"false", R"({"window": 0})"}, {"true", "{}"}};

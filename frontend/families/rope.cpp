@@ -5,11 +5,11 @@ namespace smelt {
 
 namespace {
 
-const std::vector<Spelling> kRopeScalings = {{R"("default")", R"("none")"},
-                                             {R"("linear")", R"("linear")"},
-                                             {R"("dynamic")", R"("dynamic")"},
-                                             {R"("llama3")", R"("llama3")"},
-                                             {R"("yarn")", R"("yarn")"}};
+const std::vector<Spelling> kRopeScalings = {
+    {R"("default")", R"("none")"},  {R"("linear")", R"("linear")"}, {R"("dynamic")", R"("dynamic")"},
+    {R"("llama3")", R"("llama3")"}, {R"("yarn")", R"("yarn")"},     {R"("longrope")", R"("longrope")"},
+    {R"("su")", R"("longrope")"}};
+const std::vector<Spelling> kRounded = {{"true", "false"}, {"false", "true"}};
 
 /// A row of rope_parameters, or of rope_scaling as older configs call it.
 FieldRow rope_row(std::string_view now, std::string_view before, std::string_view spec) {
@@ -39,14 +39,26 @@ std::vector<FieldRow> rope_fields() {
                "positions.attention_factor"),
       rope_row("rope_parameters.original_max_position_embeddings",
                "rope_scaling.original_max_position_embeddings", "positions.original_max_positions"),
+      rope_row("rope_parameters.mscale", "rope_scaling.mscale", "positions.mscale"),
+      rope_row("rope_parameters.mscale_all_dim", "rope_scaling.mscale_all_dim", "positions.mscale_all_dim"),
+      rope_row("rope_parameters.short_factor", "rope_scaling.short_factor", "positions.short_factors"),
+      rope_row("rope_parameters.long_factor", "rope_scaling.long_factor", "positions.long_factors"),
+      {.config = "rope_parameters.truncate",
+       .spec = "positions.exact_bounds",
+       .spellings = &kRounded,
+       .also_called = {"rope_scaling.truncate"},
+       .unsaid_if_empty = true},
   };
 }
 
-const std::vector<FixedRow> kRopeFixed = {
-    {"rope_parameters.mscale", "null"},   {"rope_parameters.mscale_all_dim", "null"},
-    {"rope_parameters.truncate", "true"}, {"rope_parameters.partial_rotary_factor", "1"},
-    {"rope_scaling.mscale", "null"},      {"rope_scaling.mscale_all_dim", "null"},
-    {"rope_scaling.truncate", "true"},
-};
+std::vector<FieldRow> partial_rope_fields() {
+  return joined({rope_fields(),
+                 {{.config = "rope_parameters.partial_rotary_factor",
+                   .spec = "positions.rotary_fraction",
+                   .also_called = {"rope_scaling.partial_rotary_factor", "partial_rotary_factor"}}}});
+}
+
+const std::vector<FixedRow> kRopeFixed = {{"rope_parameters.partial_rotary_factor", "1"},
+                                          {"rope_scaling.partial_rotary_factor", "1"}};
 
 }  // namespace smelt

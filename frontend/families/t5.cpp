@@ -23,10 +23,8 @@ const std::vector<Spelling> kProjections = {
     {R"("gated-quick_gelu")", R"({"gated": true, "activation": "quick_gelu"})"},
 };
 
-}  // namespace
-
-const Family& t5_family() {
-  static const Family family = {
+Family make_t5() {
+  return {
       .model_type = "t5",
       .architectures = {{"T5ForConditionalGeneration"}, {"T5Model", R"({"head": {"kind": "none"}})"}},
       .defaults = R"({"norm": {"kind": "rms", "eps": 1e-6, "final_dropout": true},
@@ -111,6 +109,33 @@ const Family& t5_family() {
       .ignored_tensors = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight",
                           "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"},
   };
+}
+
+/// T5 for many languages, as T5 1.1. The head's input has no factor, even if the head is tied.
+Family make_mt5() {
+  Family family = make_t5();
+  family.model_type = "mt5";
+  family.architectures = {{"MT5ForConditionalGeneration"}, {"MT5Model", R"({"head": {"kind": "none"}})"}};
+  family.defaults = R"({"norm": {"kind": "rms", "eps": 1e-6, "final_dropout": true},
+                        "attention": {"qkv_bias": false, "out_bias": false, "scaled": false},
+                        "ffn": {"activation": "gelu_tanh", "gated": true, "bias": false},
+                        "positions": {"kind": "relative_buckets"},
+                        "dropout": {"embedding": 0.1, "residual": 0.1, "attention": 0.1, "activation": 0.1},
+                        "head": {"tied": false},
+                        "tokens": {"pad": 0, "eos": 1, "decoder_start": 0}})";
+  std::erase_if(family.fields, [](const FieldRow& row) { return row.spec == "head.scaled"; });
+  return family;
+}
+
+}  // namespace
+
+const Family& t5_family() {
+  static const Family family = make_t5();
+  return family;
+}
+
+const Family& mt5_family() {
+  static const Family family = make_mt5();
   return family;
 }
 

@@ -1,10 +1,12 @@
-// ViT: a pre-norm encoder over patches of an image, classified by a token of its own.
+// ViT and DeiT: a pre-norm encoder over patches of an image, classified by a token of its own.
 #include "frontend/families/families.h"
 
 namespace smelt {
 
-const Family& vit_family() {
-  static const Family family = {
+namespace {
+
+Family make_vit() {
+  return {
       .model_type = "vit",
       .architectures = {{"ViTForImageClassification"},
                         {"ViTModel", R"({"head": {"kind": "none", "pooler": true}})"}},
@@ -51,6 +53,33 @@ const Family& vit_family() {
                 {"classifier", "classifier", NameRow::bare}},
       .ignored_tensors = {"pooler.dense.weight", "pooler.dense.bias"},
   };
+}
+
+/// A ViT with a second token, which was taught by another model.
+Family make_deit() {
+  Family family = make_vit();
+  family.model_type = "deit";
+  family.architectures = {{"DeiTForImageClassification"},
+                          {"DeiTModel", R"({"head": {"kind": "none", "pooler": true}})"}};
+  family.defaults = R"({"norm": {"eps": 1e-12, "final_is_hidden": false},
+                        "ffn": {"activation": "gelu_erf"},
+                        "embedding": {"image_size": 224, "patch_size": 16, "channels": 3, "class_token": true,
+                                      "second_token": true},
+                        "head": {"kind": "image_classes", "tied": false, "classes": 2}})";
+  family.prefixes = {"deit.", ""};
+  family.names = joined({family.names, {{"encoder.second_token.weight", "embeddings.distillation_token"}}});
+  return family;
+}
+
+}  // namespace
+
+const Family& vit_family() {
+  static const Family family = make_vit();
+  return family;
+}
+
+const Family& deit_family() {
+  static const Family family = make_deit();
   return family;
 }
 

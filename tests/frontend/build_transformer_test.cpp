@@ -333,7 +333,7 @@ TEST(BuildTransformer, ModelsWhoseRowsAreOneDocumentAreRefusedByName) {
       {"encoder.layers: segment_ids: ", "writes one text a row"});
   expect_in(refusal(spec_from_json(R"({"family": "bert", "vocab_size": 41, "hidden": 16, "max_positions": 32,
       "encoder": {"layers": 1, "heads": 2}, "head": {"kind": "sequence_classes", "classes": 3}})")),
-            {"head.kind: segment_ids: ", "the first token speaks for the whole row"});
+            {"head.kind: segment_ids: ", "a row has one label for all of its documents"});
   const TransformerSpec dynamic = small_spec(R"({"family": "llama", "decoder": {"head_dim": 8},
       "positions": {"scaling": "dynamic", "scaling_factor": 2}})");
   expect_in(refusal(dynamic, {.bounds = {{{"T"}, 34}}}),
@@ -360,6 +360,34 @@ TEST(BuildTransformer, DescriptionServesAHostWithoutTheFrontend) {
   EXPECT_EQ(json.at("tokenizer"), "none");
   EXPECT_EQ(json.at("ignore_index"), -100);
   EXPECT_EQ(json.at("config").at("n_embd"), 48);
+}
+
+/// The names and types of transformers.
+TEST(BuildTransformer, HeadsOfTasksHaveTheirOwnLabelsAndLogits) {
+  const Dim rows = Dim::symbol("B"), length = Dim::symbol("T"), choices = Dim::symbol("C");
+  const auto built = [](const char* head) {
+    return build_transformer(
+        spec_from_json(fmt::format(R"({{"vocab_size": 31, "hidden": 12, "max_positions": 9, "head": {},
+                                        "encoder": {{"layers": 1, "heads": 2}}}})",
+                                   head)),
+        {});
+  };
+  const auto input = [](const Module& module, const char* name) {
+    return module.find_graph("loss")->find_input(name)->result()->type;
+  };
+  const auto tokens = built(R"({"kind": "token_classes", "classes": 3})");
+  EXPECT_EQ(input(*tokens, "labels"), (Type{DType::i32, {rows, length}}));
+  const auto spans = built(R"({"kind": "spans"})");
+  EXPECT_EQ(input(*spans, "start_positions"), (Type{DType::i32, {rows}}));
+  EXPECT_EQ(input(*spans, "end_positions"), (Type{DType::i32, {rows}}));
+  const auto choice = built(R"({"kind": "choices", "pooler": true})");
+  EXPECT_EQ(input(*choice, "input_ids"), (Type{DType::i32, {rows, choices, length}}));
+  EXPECT_EQ(input(*choice, "labels"), (Type{DType::i32, {rows}}));
+  const auto both = built(R"({"kind": "pretraining", "bias": true, "pooler": true})");
+  EXPECT_EQ(input(*both, "labels"), (Type{DType::i32, {rows, length}}));
+  EXPECT_EQ(input(*both, "next_sentence_label"), (Type{DType::i32, {rows}}));
+  expect_in(message_of([&] { built(R"({"kind": "pretraining"})"); }), {"head.pooler: pretraining reads"});
+  expect_in(message_of([&] { built(R"({"kind": "token_classes"})"); }), {"head.classes: 0 or missing"});
 }
 
 }  // namespace

@@ -15,9 +15,12 @@ namespace {
 
 using testing::expect_in, testing::message_of;
 
-constexpr const char* kAll[] = {"gpt2",       "llama", "mistral",  "qwen2",  "qwen3", "gemma",
-                                "gemma2",     "opt",   "gpt_neox", "bloom",  "bert",  "roberta",
-                                "distilbert", "vit",   "bart",     "marian", "t5",    "xlm-roberta"};
+constexpr const char* kAll[] = {"gpt2",    "llama",       "mistral", "qwen2",       "qwen3",     "gemma",
+                                "gemma2",  "gemma3_text", "phi",     "phi3",        "olmo2",     "granite",
+                                "cohere",  "glm",         "glm4",    "stablelm",    "opt",       "gpt_neox",
+                                "bloom",   "bert",        "roberta", "xlm-roberta", "camembert", "distilbert",
+                                "electra", "albert",      "vit",     "deit",        "bart",      "mbart",
+                                "m2m_100", "pegasus",     "marian",  "t5",          "mt5"};
 
 /// The smallest config of a family: its required fields, all of odd sizes.
 Json config_of(std::string_view family) {
@@ -40,12 +43,20 @@ Json config_of(std::string_view family) {
              "max_position_embeddings": 17},
     "t5": {"d_model": 30, "num_layers": 2, "num_decoder_layers": 1, "num_heads": 3, "d_kv": 7, "d_ff": 31}})");
   static const std::map<std::string_view, std::string_view> likes = {
-      {"mistral", "llama"}, {"qwen2", "llama"},  {"qwen3", "llama"}, {"gemma", "llama"},
-      {"gemma2", "llama"},  {"roberta", "bert"}, {"marian", "bart"}, {"xlm-roberta", "bert"}};
+      {"mistral", "llama"},  {"qwen2", "llama"},       {"qwen3", "llama"},  {"gemma", "llama"},
+      {"gemma2", "llama"},   {"gemma3_text", "llama"}, {"phi", "llama"},    {"phi3", "llama"},
+      {"olmo2", "llama"},    {"granite", "llama"},     {"cohere", "llama"}, {"glm", "llama"},
+      {"glm4", "llama"},     {"stablelm", "llama"},    {"roberta", "bert"}, {"xlm-roberta", "bert"},
+      {"camembert", "bert"}, {"electra", "bert"},      {"albert", "bert"},  {"deit", "vit"},
+      {"mbart", "bart"},     {"m2m_100", "bart"},      {"pegasus", "bart"}, {"marian", "bart"},
+      {"mt5", "t5"}};
   const std::string_view like = likes.contains(family) ? likes.at(family) : family;
   Json result = config[std::string(like)];
   result["model_type"] = family;
-  if (family != "vit") result["vocab_size"] = 61;
+  if (like != "vit") result["vocab_size"] = 61;
+  if (family == "electra" || family == "albert") result["embedding_size"] = 13;
+  if (family == "phi") result["rope_parameters"] = {{"partial_rotary_factor", 0.6}};
+  if (family == "stablelm") result["rope_parameters"] = {{"partial_rotary_factor", 0.4}};
   if (family == "marian") result["pad_token_id"] = result["decoder_start_token_id"] = 60;
   return result;
 }
@@ -108,6 +119,21 @@ const Change kChanges[] = {
     {"llama", R"({"rope_parameters": {"rope_type": "yarn", "factor": 4, "beta_fast": 20}})"},
     {"llama", R"({"rope_scaling": {"type": "yarn", "attention_factor": 0.5, "factor": null,
                                    "original_max_position_embeddings": 11}})"},
+    {"llama", R"({"rope_parameters": {"rope_type": "yarn", "factor": 4, "truncate": false, "mscale": 0.7,
+                                      "mscale_all_dim": 0.5}})"},
+    {"phi3", R"({"original_max_position_embeddings": 7,
+                 "rope_scaling": {"type": "longrope", "short_factor": [1, 1, 1, 1, 2],
+                                  "long_factor": [1, 2, 3, 4, 5]}})"},
+    {"phi3", R"({"sliding_window": 5, "partial_rotary_factor": 0.6, "resid_pdrop": 0.1})"},
+    {"gemma3_text", R"({"sliding_window_pattern": 2, "num_hidden_layers": 5})"},
+    {"gemma3_text", R"({"rope_local_base_freq": 5000, "rope_theta": 2e6, "head_dim": 6,
+                        "rope_scaling": {"rope_type": "linear", "factor": 8}})"},
+    {"granite", R"({"embedding_multiplier": 12, "logits_scaling": 16, "residual_multiplier": 0.22,
+                    "attention_multiplier": 0.015625})"},
+    {"cohere", R"({"logit_scale": 0.8, "attention_bias": true})"},
+    {"glm4", R"({"head_dim": 12, "attention_bias": false, "partial_rotary_factor": 1.0})"},
+    {"electra", R"({"embedding_size": 30})"},
+    {"m2m_100", R"({"encoder_layerdrop": 0.2, "decoder_layerdrop": 0.2, "scale_embedding": false})"},
     {"mistral", R"({"head_dim": 6, "hidden_act": "gelu_pytorch_tanh"})"},
     {"mistral", R"({"sliding_window": 5})"},
     {"qwen2", R"({"num_key_value_heads": 3, "rms_norm_eps": 1e-5, "initializer_range": 0.5})"},
@@ -276,16 +302,24 @@ const Refused kRefused[] = {
     {"opt", "layer_norm_elementwise_affine: false", R"({"layer_norm_elementwise_affine": false})"},
     {"opt", "layerdrop: 0.1", R"({"layerdrop": 0.1})"},
     {"gpt_neox", "rope_parameters.partial_rotary_factor: 0.7 of head_dim = 8 is 5", R"({"rotary_pct": 0.7})"},
-    {"gpt_neox", "rope_parameters.mscale: 0.7", R"({"rope_parameters": {"mscale": 0.7}})"},
     {"bloom", "apply_residual_connection_post_layernorm: true",
      R"({"apply_residual_connection_post_layernorm": true})"},
     {"gpt2", "alibi: true", R"({"alibi": true})"},
     {"llama", "num_local_experts: 8", R"({"num_local_experts": 8})"},
-    {"llama", "rope_parameters.rope_type: \"longrope\"", R"({"rope_parameters": {"rope_type": "longrope"}})"},
+    {"llama", "rope_parameters.long_factor: 2 numbers, expected one for each of 5 pairs",
+     R"({"rope_parameters": {"rope_type": "longrope", "long_factor": [1, 2]}})"},
+    {"gemma3_text", "rope_parameters.full_attention.rope_type: \"yarn\"",
+     R"({"rope_parameters": {"full_attention": {"rope_type": "yarn"}}})"},
+    {"gemma3_text", "rope_parameters.sliding_attention.rope_type: \"linear\"",
+     R"({"rope_parameters": {"sliding_attention": {"rope_type": "linear"}}})"},
+    {"cohere", "use_qk_norm: true", R"({"use_qk_norm": true})"},
+    {"phi", "qk_layernorm: true", R"({"qk_layernorm": true})"},
+    {"stablelm", "use_parallel_residual: true", R"({"use_parallel_residual": true})"},
+    {"albert", "num_hidden_groups: 2", R"({"num_hidden_groups": 2})"},
+    {"m2m_100", "encoder_layerdrop: 0.1, and decoder_layerdrop: 0.2",
+     R"({"encoder_layerdrop": 0.1, "decoder_layerdrop": 0.2})"},
+    {"pegasus", "normalize_before: false", R"({"normalize_before": false})"},
     {"llama", "rope_parameters.factor: 0 or missing", R"({"rope_parameters": {"rope_type": "linear"}})"},
-    {"llama", "rope_parameters.truncate: false", R"({"rope_parameters": {"truncate": false}})"},
-    {"llama", "rope_scaling.truncate: false", R"({"rope_scaling": {"type": "yarn", "truncate": false}})"},
-    {"llama", "rope_parameters.mscale: 0.7", R"({"rope_parameters": {"mscale": 0.7}})"},
     {"llama", "partial_rotary_factor: 0.5", R"({"partial_rotary_factor": 0.5})"},
     {"llama", "pretraining_tp: 2", R"({"pretraining_tp": 2})"},
     {"llama", "quantization_config: ", R"({"quantization_config": {"bits": 4}})"},
@@ -346,16 +380,16 @@ TEST(Families, AllThatIsRefusedIsRefusedAtOnce) {
     SCOPED_TRACE(family);
     const char* field = "num_experts";
     expect_in(refusal(family, R"({"num_experts": 8, "use_alibi": true, "attention_chunk_size": 64,
-                                  "logit_scale": 30.0, "architectures": ["NoSuchModel"], "clip_qkv": 8})"),
-              {"6 problems", field, "use_alibi: true", "attention_chunk_size: 64", "logit_scale: 30",
+                                  "multi_query": true, "architectures": ["NoSuchModel"], "clip_qkv": 8})"),
+              {"6 problems", field, "use_alibi: true", "attention_chunk_size: 64", "multi_query: true",
                "NoSuchModel", "clip_qkv: 8"});
   }
 }
 
 TEST(Families, OtherArchitecturesAreRefusedWithTheSupported) {
-  for (const auto& [family, wrong] : {std::pair{"bert", "BertForQuestionAnswering"},
+  for (const auto& [family, wrong] : {std::pair{"bert", "BertForNextSentencePrediction"},
                                       {"llama", "LlamaForSequenceClassification"},
-                                      {"roberta", "RobertaForTokenClassification"},
+                                      {"roberta", "RobertaForCausalLM"},
                                       {"t5", "T5EncoderModel"},
                                       {"vit", "ViTForMaskedImageModeling"},
                                       {"bart", "BartForCausalLM"}}) {
@@ -365,7 +399,7 @@ TEST(Families, OtherArchitecturesAreRefusedWithTheSupported) {
     const std::string first(find_family(family)->architectures.front().name);
     expect_in(message, {"1 problem\n", "architectures: ", wrong, first.c_str()});
   }
-  EXPECT_NO_THROW(changed("bert", R"({"architectures": ["BertForQuestionAnswering", "BertModel"]})"));
+  EXPECT_NO_THROW(changed("bert", R"({"architectures": ["BertForNextSentencePrediction", "BertModel"]})"));
 }
 
 TEST(Families, OneClassIsARegression) {

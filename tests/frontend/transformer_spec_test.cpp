@@ -12,6 +12,7 @@ TransformerSpec unusual_spec() {
   TransformerSpec spec = small_spec();
   spec.encoder = {1, 2, 1, 5, 77};
   spec.parallel_residual = true;
+  spec.residual_factor = 0.5;
   spec.attention.fused_qkv = false;
   spec.norm = {.kind = NormKind::rms,
                .place = NormPlace::post,
@@ -27,20 +28,25 @@ TransformerSpec unusual_spec() {
   spec.attention.scaled = false;
   spec.attention.scaled_by_layer = true;
   spec.attention.scale_dim = 24;
+  spec.attention.scale = 0.25;
   spec.attention.soft_cap = 50;
   spec.attention.window = 7;
   spec.attention.window_from = 1;
+  spec.attention.full_every = 3;
   spec.attention.layers = {LayerAttention::full_attention, LayerAttention::sliding_attention,
                            LayerAttention::full_attention};
   spec.attention.qk_norm = true;
+  spec.attention.qk_norm_whole = true;
   spec.attention.qkv_by_head = true;
-  spec.ffn = {.activation = Activation::silu, .gated = true, .bias = false};
+  spec.ffn = {.activation = Activation::silu, .gated = true, .bias = false, .fused_gate = true};
   spec.positions = {.kind = PositionKind::relative_buckets,
                     .offset = 2,
                     .counted = true,
                     .counted_by_mask = true,
                     .interleaved = true,
+                    .ends_at_slowest = true,
                     .rope_theta = 5e5,
+                    .window_rope_theta = 4e5,
                     .rotary_fraction = 0.5,
                     .scaling = RopeScaling::llama3,
                     .scaling_factor = 8,
@@ -48,19 +54,27 @@ TransformerSpec unusual_spec() {
                     .high_freq_factor = 5,
                     .beta_fast = 31,
                     .beta_slow = 3,
+                    .exact_bounds = true,
                     .attention_factor = 0.5,
+                    .mscale = 0.75,
+                    .mscale_all_dim = 1.25,
+                    .short_factors = {1, 2.5},
+                    .long_factors = {3, 4.5},
                     .original_max_positions = 4096,
                     .buckets = 16,
                     .max_distance = 64};
   spec.embedding = {.width = 10,
+                    .projected_last = true,
                     .scaled = true,
+                    .factor = 3,
                     .frozen_padding = true,
                     .shared = false,
                     .token_types = 2,
                     .image_size = 32,
                     .patch_size = 8,
                     .channels = 3,
-                    .class_token = true};
+                    .class_token = true,
+                    .second_token = true};
   spec.dropout = {.embedding = 0.15,
                   .residual = 0.2,
                   .attention = 0.3,
@@ -72,6 +86,8 @@ TransformerSpec unusual_spec() {
                .bias = true,
                .offset = true,
                .scaled = true,
+               .factor = 0.5,
+               .divisor = 8,
                .soft_cap = 30,
                .pooler = true,
                .dense = true,
@@ -81,7 +97,13 @@ TransformerSpec unusual_spec() {
                .problem = Problem::several_classes};
   spec.criterion = {.label_smoothing = 0.1, .smoothing = Smoothing::others, .ignore_index = -1};
   spec.init = {.deviation = 0.5, .scale_residual = false};
-  spec.tokens = {.bos = 1, .pad = 2, .decoder_start = 3, .forced_bos = 6, .forced_eos = 7, .eos = {4, 5}};
+  spec.tokens = {.bos = 1,
+                 .pad = 2,
+                 .decoder_start = 3,
+                 .last_starts = true,
+                 .forced_bos = 6,
+                 .forced_eos = 7,
+                 .eos = {4, 5}};
   return spec;
 }
 

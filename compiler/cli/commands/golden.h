@@ -36,8 +36,8 @@ struct Golden {
 
   /// Returns a tensor of golden.safetensors. Throws Error if it is missing, or neither i32 nor f32.
   HostTensor tensor(const std::string& name) const;
-  /// Returns all tensors whose names begin with the prefix, by their names without it. Throws Error if
-  /// "labels" is not among them.
+  /// Returns all tensors whose names begin with the prefix, by their names without it. Throws Error if there
+  /// is none.
   std::map<std::string, HostTensor> inputs(std::string_view prefix) const;
   bool has(const std::string& name) const { return tensors.find(name) != nullptr; }
   /// Returns the loss of each recorded AdamW step, before its update.

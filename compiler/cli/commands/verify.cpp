@@ -127,12 +127,17 @@ class Verification {
   /// The sizes of the golden, and of what is generated.
   void bound_sizes(std::vector<Symbols::Bound>& bounds) const {
     const auto greedy = golden_.greedy_ids();
-    const std::vector<int64_t>& labels = inputs_.at("labels").shape;
-    default_bound(bounds, "B", std::max(labels[0], static_cast<int64_t>(greedy.size())));
+    const int64_t rows = inputs_.begin()->second.shape[0];
+    default_bound(bounds, "B", std::max(rows, static_cast<int64_t>(greedy.size())));
     const auto ids = inputs_.find("input_ids");
     if (ids == inputs_.end()) return;
-    int64_t length = ids->second.shape[1];
-    if (seq2seq_) default_bound(bounds, "S", std::max(length, longest_prompt(recorded_))), length = labels[1];
+    const std::vector<int64_t>& shape = ids->second.shape;
+    if (shape.size() == 3) default_bound(bounds, "C", shape[1]);
+    int64_t length = shape.back();
+    if (seq2seq_) {
+      default_bound(bounds, "S", std::max(length, longest_prompt(recorded_)));
+      length = inputs_.at("labels").shape[1];
+    }
     for (const auto& row : greedy) length = std::max(length, static_cast<int64_t>(row.size()));
     default_bound(bounds, "T", std::max(length, longest_sequence(recorded_)));
   }
@@ -154,11 +159,21 @@ class Verification {
     const auto columns = static_cast<size_t>(shifted.shape[1]);
     const auto labels = inputs_.at("labels").as<int32_t>();
     auto* ids = reinterpret_cast<int32_t*>(shifted.bytes.data());
-    const int32_t start = model_.about.at("decoder_start_token_id").get<int32_t>();
     const int32_t pad = model_.about.at("pad_token_id").get<int32_t>();
     for (size_t i = 0; i < labels.size(); ++i)
-      ids[i] = i % columns == 0 ? start : labels[i - 1] < 0 ? pad : labels[i - 1];
+      ids[i] = i % columns == 0    ? first_input(labels.subspan(i, columns))
+               : labels[i - 1] < 0 ? pad
+                                   : labels[i - 1];
     return shifted;
+  }
+
+  /// The decoder's first input for a row of labels.
+  int32_t first_input(std::span<const int32_t> labels) const {
+    const TransformerSpec* spec = model_.spec();
+    if (spec && spec->tokens.last_starts)
+      for (size_t i = labels.size(); i-- > 0;)
+        if (labels[i] >= 0) return labels[i];
+    return model_.about.at("decoder_start_token_id").get<int32_t>();
   }
 
   void compare_logits() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/cli/shared/generation_flags.h"
+#include "frontend/model_checks.h"
 #include "runtime/base/error.h"
 #include "runtime/engine/training/bleu.h"
 
@@ -40,7 +41,8 @@ std::optional<TokenTargets> EvaluationFlags::token_targets(const Model& model, c
   if (packs) fail("--token-accuracy: not of packed rows, whose documents follow each other");
   const TransformerSpec* spec = model.spec();
   if (!spec) fail("--token-accuracy: {} does not tell which label a position is about", model.path.string());
-  return spec->head.kind == HeadKind::mlm ? TokenTargets::same : TokenTargets::next;
+  const bool same = fills_masks(*spec) || spec->head.kind == HeadKind::token_classes;
+  return same ? TokenTargets::same : TokenTargets::next;
 }
 
 TranslationScore::TranslationScore(Session& session, const Model& model, const DataPart& pairs, int64_t count)
