@@ -46,9 +46,10 @@ std::string cache_name(const Place& place) {
   return std::string(kCachePrefix) + fmt::format(fmt::runtime(place.role), place.block);
 }
 
-Value* remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* x) {
-  const std::string name = cache_name(place);
-  if (is_float(x->dtype())) x = b.graph.convert(x, b.cache_type);
+namespace {
+
+/// Appends x to the batch's rows in the state of this name, and returns the content of the rows.
+Value* keep(BlockBuilder& b, const Cache& cache, const std::string& name, Value* x) {
   if (cache.pages > 0) return remember_in_pages(b, cache, name, x);
   declare(b, cache, name, x->type);
   Value* begin = cache.past ? cache.past : b.graph.constant(0, {DType::i32, {}});
@@ -61,8 +62,44 @@ Value* remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* 
                         line_index(b.graph, cache.row_of_place, places, all->shape()[1]));
 }
 
-Value* recall(BlockBuilder& b, const Cache& cache, const Place& place) {
-  return b.graph.slice(b.graph.state(cache_name(place)), 0, 0, cache.rows->shape()[0]);
+bool has_codes(const BlockBuilder& b, const Value* x) {
+  return b.cache_codes != CacheCodes::none && is_float(x->dtype());
+}
+
+/// States keep the scales as numbers of width 1, so that every state of a cache has four dims.
+Value* as_numbers(GraphBuilder& g, Value* scales) {
+  Shape shape = scales->shape();
+  shape.push_back(1);
+  return g.reshape(scales, std::move(shape));
+}
+Value* as_scales(GraphBuilder& g, Value* numbers) {
+  const Shape& shape = numbers->shape();
+  return g.reshape(numbers, {shape.begin(), shape.end() - 1});
+}
+
+std::string name_of_scales(const std::string& name) { return name + ".scales"; }
+
+}  // namespace
+
+Cached remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* x) {
+  const std::string name = cache_name(place);
+  if (!has_codes(b, x)) {
+    if (is_float(x->dtype())) x = b.graph.convert(x, b.cache_type);
+    return {keep(b, cache, name, x)};
+  }
+  const Cached made = coded(b.graph, x, b.cache_codes);
+  Value* codes = keep(b, cache, name, made.numbers);
+  Value* scales = keep(b, cache, name_of_scales(name), as_numbers(b.graph, made.scales));
+  return {codes, as_scales(b.graph, scales)};
+}
+
+Cached recall(BlockBuilder& b, const Cache& cache, const Place& place) {
+  const auto rows = [&](const std::string& name) {
+    return b.graph.slice(b.graph.state(name), 0, 0, cache.rows->shape()[0]);
+  };
+  const std::string name = cache_name(place), scales = name_of_scales(name);
+  if (!b.graph.module().find_state(scales)) return {rows(name)};
+  return {rows(name), as_scales(b.graph, rows(scales))};
 }
 
 /// A ring has fewer places than a row has tokens.
