@@ -343,7 +343,7 @@ std::vector<PassCall> fusion_passes(const CompileOptions& options, const Target&
                                              .storage = options.storage,
                                              .updates_apart = options.offload.on()}),
                                  pass::accumulate_gemms()};
-  if (!target.can.attention_kernels) calls.insert(calls.begin(), pass::read_codes());
+  if (!options.build.same_bits) calls.insert(calls.begin(), pass::read_codes());
   if (is_narrow) calls.push_back(pass::assign_precision({options.storage, options.build.same_bits}));
   // A CPU has no space for rounding residuals in its tiles.
   if (is_narrow && target.can.attention_kernels) calls.push_back(pass::keep_attention_rest());
