@@ -80,7 +80,11 @@ class PipelineBuilder {
     std::vector<PassCall> calls = {pass::bound_ids(),        pass::simplify(),        pass::refine_axes(),
                                    pass::simplify(),         pass::match_attention(), pass::sink_masks(),
                                    pass::group_query_heads()};
-    if (options_.build.same_bits) calls.push_back(pass::round_results({options_.storage}));
+    if (options_.build.same_bits)
+      calls.push_back(pass::round_results({options_.storage}));
+    else
+      calls.insert(calls.begin(),
+                   pass::read_codes());  // before rewrites of axes, which leave attentions as they are
     append(calls,
            {decomposition(facts_.trains || differentiates()
                               ? composites_with_vjp()
@@ -343,7 +347,6 @@ std::vector<PassCall> fusion_passes(const CompileOptions& options, const Target&
                                              .storage = options.storage,
                                              .updates_apart = options.offload.on()}),
                                  pass::accumulate_gemms()};
-  if (!options.build.same_bits) calls.insert(calls.begin(), pass::read_codes());
   if (is_narrow) calls.push_back(pass::assign_precision({options.storage, options.build.same_bits}));
   // A CPU has no space for rounding residuals in its tiles.
   if (is_narrow && target.can.attention_kernels) calls.push_back(pass::keep_attention_rest());

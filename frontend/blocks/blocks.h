@@ -207,8 +207,8 @@ Value* tokens_of_places(GraphBuilder& g, const Cache& ring);
 /// padding; null: all are cached.
 Cache paged_cache(BlockBuilder& b, int64_t pages, Value* table, Value* past, const Dim& tokens,
                   Value* lengths);
-/// Does the same as remember() for a paged cache and the state of this name. If cache.queries is not null,
-/// returns the lines of all pages instead of those of each row.
+/// Appends x [B,T,...] to the pages of the batch's rows, in the state of this name, which is declared if it
+/// does not exist. Returns the lines of all pages.
 Value* remember_in_pages(BlockBuilder& b, const Cache& cache, const std::string& name, Value* x);
 /// Returns the line (page * kPageTokens + offset) of each position of rows whose page numbers are in `table`,
 /// i32[rows,pages]: i32[rows,pages * kPageTokens].

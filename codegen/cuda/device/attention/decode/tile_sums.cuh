@@ -15,7 +15,7 @@
 // per lane.
 constexpr int kPieces = kHead / 8, kKeyRun = kWidest == 16 && kPieces % 8 == 0 ? 2 : 1,
               kValueRun = kWidest == 16 && kPieces % 16 == 0 ? 2 : 1;
-constexpr int runs_of(int run, int lanes) { return (kPieces + run * lanes - 1) / (run * lanes); }
+SM constexpr int runs_of(int run, int lanes) { return (kPieces + run * lanes - 1) / (run * lanes); }
 constexpr int kOfKey = kKeyRun * runs_of(kKeyRun, 4), kOfValue = kValueRun * runs_of(kValueRun, 8);
 // Returns the piece of the head that is number i of lane `lane` of `lanes`, if each loads runs of kRun pieces.
 template <int kRun>
