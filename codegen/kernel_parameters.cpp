@@ -90,7 +90,9 @@ class ParametersOf {
   /// Adds the parameters that the template around a body reads and writes.
   void add(const AttentionKernel& attention) {
     const size_t read = attention.part == AttentionPart::forward ? 3 : 4;
-    for (size_t i = 0; i < attention.matrices.size(); ++i) add(attention, attention.matrices[i], i >= read);
+    for (size_t i = 0; i < attention.matrices.size(); ++i)
+      add(attention, attention.matrices[i], attention.width, i >= read);
+    for (const AttentionKernel::Matrix& scales : attention.scales) add(attention, scales, 1, false);
     const bool writes_rows = attention.part == AttentionPart::forward;
     for (const int param : attention.rows)
       add_list(param, attention.batch * attention.heads * attention.queries, writes_rows);
@@ -173,7 +175,9 @@ class ParametersOf {
            (attention.keeps_heads ? attention.heads : Dim(1)) * attention.queries * attention.keys;
   }
 
-  void add(const AttentionKernel& attention, const AttentionKernel::Matrix& matrix, bool written) {
+  /// Adds a matrix with `width` elements per position and head.
+  void add(const AttentionKernel& attention, const AttentionKernel::Matrix& matrix, int64_t width,
+           bool written) {
     KernelAccess access;
     access.strides.resize(code_.axes.size());
     const auto along = [&](const Dim& extent, const Dim& stride) {
@@ -186,7 +190,7 @@ class ParametersOf {
                            : attention.queries,
           matrix.place_stride);
     along(matrix.of_keys ? attention.key_heads : attention.heads, matrix.head_stride);
-    along(attention.width, 1);
+    if (width > 1) along(width, 1);
     note(matrix.param, std::move(access), written);
   }
 

@@ -11,6 +11,9 @@
 
 namespace smelt {
 
+/// Codes of cached keys and values: none, or the numbers of i8 from -127 to 127, or of f8e4m3.
+enum class CacheCodes : uint8_t { none, int8, fp8 };
+
 /// Options of build_transformer: sizes, and the entries and inputs to build.
 struct BuildOptions {
   /// Mesh of the ranks that run the model together: those along the axis "model" share its parameters and
@@ -35,7 +38,11 @@ struct BuildOptions {
   /// Whether the entries with caches (see build_transformer) exist. nullopt: they exist if the model
   /// generates text and no other option excludes them.
   std::optional<bool> caches = false;
-  DType cache_type = DType::f32;  // of cached keys and values
+  /// Type of cached keys and values as they are computed with: f32, bf16 or f16.
+  DType cache_type = DType::f32;
+  /// Storage of cached keys and values: as computed with, or codes of 8 bits with a scale for each token and
+  /// head.
+  CacheCodes cache_codes = CacheCodes::none;
   /// Whether entries exist that sample tokens themselves, so that the host need not act between two tokens:
   /// @next and its variants, or @next_pages. Only with caches. nullopt: no.
   std::optional<bool> has_sampler = std::nullopt;

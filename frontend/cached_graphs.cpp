@@ -348,7 +348,8 @@ class CachedGraph : ModelGraph {
       memory = cache_of("S");
       memory.rows = b_.graph.iota({DType::i32, {sources}}, 0), memory.readers = readers;
       stack.memory_cache = &memory;
-      stack.memory_mask = b_.graph.reshape(recall(b_, memory, kMemoryMask), {sources, memory.capacity});
+      stack.memory_mask =
+          b_.graph.reshape(recall(b_, memory, kMemoryMask).numbers, {sources, memory.capacity});
     }
     decode(stack, ids_);
   }

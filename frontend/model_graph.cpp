@@ -15,6 +15,7 @@ ModelGraph::ModelGraph(Module& module, const TransformerSpec& spec, const BuildO
          .names = ParameterNames(spec),
          .dropout = dropout,
          .cache_type = options.cache_type,
+         .cache_codes = options.cache_codes,
          .adapters = adapters,
          .adapter_dropout = std::string_view(name) == "loss" && adapters ? adapters->config.dropout : 0,
          .same_bits = options.same_bits} {}

@@ -9,10 +9,11 @@ namespace smelt::device {
 extern const std::string_view kCopy, kDequantizeKernel, kHalves, kRound, kSharedMemory, kTranspose;
 extern const std::string_view kByteGemmFunction, kByteGemmWidenTwo;
 extern const std::string_view kAttentionLaneRange, kAttentionTileRange;
-extern const std::string_view kAttentionDecodeBlock, kAttentionDecodeInstructions, kAttentionDecodeKeys,
-    kAttentionDecodeLaneSums, kAttentionDecodeLanes, kAttentionDecodeLayout, kAttentionDecodePartBlock,
-    kAttentionDecodePartCopies, kAttentionDecodePartMerge, kAttentionDecodeResults, kAttentionDecodeRows,
-    kAttentionDecodeScores, kAttentionDecodeTickets, kAttentionDecodeTileSums;
+extern const std::string_view kAttentionDecodeBlock, kAttentionDecodeCodeNumbers,
+    kAttentionDecodeInstructions, kAttentionDecodeKeys, kAttentionDecodeLaneSums, kAttentionDecodeLanes,
+    kAttentionDecodeLayout, kAttentionDecodePartBlock, kAttentionDecodePartCopies, kAttentionDecodePartMerge,
+    kAttentionDecodeResults, kAttentionDecodeRows, kAttentionDecodeScores, kAttentionDecodeTickets,
+    kAttentionDecodeTileSums;
 extern const std::string_view kAttentionMmaElementGradient, kAttentionMmaElements, kAttentionMmaForward,
     kAttentionMmaGradients, kAttentionMmaInstructions, kAttentionMmaKeyGradients, kAttentionMmaPartForward,
     kAttentionMmaParts, kAttentionMmaQueryGradients, kAttentionMmaRest, kAttentionMmaScores,

@@ -31,8 +31,9 @@ class Collector {
          {attention.batch, attention.heads, attention.key_heads, attention.queries, attention.keys})
       add(size);
     for (const Dim& size : {attention.places_batch_stride, attention.places_stride}) add(size);
-    for (const AttentionKernel::Matrix& matrix : attention.matrices)
-      for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride}) add(stride);
+    for (const auto* list : {&attention.matrices, &attention.scales})
+      for (const AttentionKernel::Matrix& matrix : *list)
+        for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride}) add(stride);
   }
   void add(const GemmKernel& gemm) {
     for (const Dim& size : {gemm.m, gemm.n, gemm.k}) add(size);

@@ -1,5 +1,6 @@
 #include "codegen/lowering/attention_lowering.h"
 
+#include "ir/analysis/attention_form.h"
 #include "ir/analysis/view.h"
 #include "llvm/ADT/STLExtras.h"
 #include "runtime/base/error.h"
@@ -31,16 +32,32 @@ void AttentionLowering::add_heads(const Value& value, bool of_keys, bool written
 void AttentionLowering::add_keys_and_values() {
   for (const unsigned i : {1, 2}) {
     const Node& made_by = *node_.operand(i)->node();
-    made_by.is(Op::gather) ? add_rows_of_table(made_by) : add_heads(*node_.operand(i), true, false);
+    if (!made_by.is(Op::gather)) {
+      add_heads(*node_.operand(i), true, false);
+      continue;
+    }
+    if (!made_by.operand(0)->layout->strides[2].is_one() && form_.width > 1)
+      fail_with(Status::internal, "{}: the heads of its table are not rows", node_.describe());
+    form_.matrices.push_back(rows_of_table(made_by));
   }
 }
 
-void AttentionLowering::add_rows_of_table(const Node& gather) {
+void AttentionLowering::add_scales() {
+  if (!reads_codes(node_)) return;
+  for (const unsigned i : {3, 4}) {
+    const Value& scales = *node_.operand(i);
+    const std::vector<Dim>& strides = scales.layout->strides;
+    form_.scales.push_back(
+        scales.node()->is(Op::gather)
+            ? rows_of_table(*scales.node())
+            : AttentionSpec::Matrix{add(scales, false), true, strides[0], strides[1], strides[2]});
+  }
+}
+
+AttentionSpec::Matrix AttentionLowering::rows_of_table(const Node& gather) {
   const Value& table = *gather.operand(0);
   const std::vector<Dim>& strides = table.layout->strides;
-  if (!strides[2].is_one() && form_.width > 1)
-    fail_with(Status::internal, "{}: the heads of its table are not rows", node_.describe());
-  form_.matrices.push_back({add(table, false), true, 0, strides[0], strides[1]});
+  return {add(table, false), true, 0, strides[0], strides[1]};
 }
 
 void AttentionLowering::add_places() {

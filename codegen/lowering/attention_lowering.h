@@ -24,6 +24,9 @@ class AttentionLowering {
   /// Adds the keys and values, operands 1 and 2 of the node. If an operand is a gather of rows of a table,
   /// such as a paged KV cache, adds the table instead.
   void add_keys_and_values();
+  /// Adds the scales of keys and of values, operands 3 and 4 of the node, if these are codes. They are in
+  /// rows of tables if the codes are.
+  void add_scales();
   /// If the keys are gathered from a table, adds the matrix i32[batch, keys] that gives the table row of each
   /// key. Else adds nothing.
   void add_places();
@@ -57,7 +60,7 @@ class AttentionLowering {
 
  private:
   int dense_copy(const Value& value);
-  void add_rows_of_table(const Node& gather);
+  AttentionSpec::Matrix rows_of_table(const Node& gather);
 };
 
 }  // namespace smelt

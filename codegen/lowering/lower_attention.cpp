@@ -179,6 +179,7 @@ void lower_attention(ProgramBuilder& builder, const Node& node) {
   lowering.add_keys_and_values();
   lowering.add_heads(*node.result(0), false, true);
   lowering.add_places();
+  lowering.add_scales();
   if (node.result_count() > 2) lowering.add_heads(*node.result(2), false, true);
   lowering.add_rows(*node.result(1), true);
   const bool is_narrow = size_of(node.operand(0)->dtype()) == 2;

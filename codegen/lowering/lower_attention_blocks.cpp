@@ -255,6 +255,7 @@ void lower_attention_by_blocks(ProgramBuilder& builder, const Node& node) {
   lowering.add_keys_and_values();
   lowering.add_heads(*node.result(0), false, true);
   lowering.add_places();
+  lowering.add_scales();
   lowering.add_rows(*node.result(1), true);
   lowering.add_forward();
   lowering.finish();

@@ -42,6 +42,10 @@ enum class WeightType : uint8_t { floats, int8, int4, uint4, nf4, fp8 };
 /// -127 to 127 (passes/graph/precision/quantize_activations.h).
 enum class Qat : uint8_t { none, int8 };
 
+/// The storage of cached keys and values: `floats`, the type of Precision; `bf16`, the same, where that is
+/// bf16; or codes of 8 bits with a scale for each token and head.
+enum class CacheStorage : uint8_t { floats, bf16, int8, fp8 };
+
 /// Every member has a row in compiler/compile_options.def.
 struct CompileOptions {
   /// "cpu", "cuda" (this machine's GPU), "native" (this machine's GPU, or its CPU if it has no GPU), or a GPU
@@ -58,6 +62,7 @@ struct CompileOptions {
   /// Elements of a row that have one scale, if weight_type is one of codes; 0: a row; -1: 64, or a row for
   /// fp8 and int8.
   int64_t weight_group = -1;
+  CacheStorage cache_storage = CacheStorage::floats;
   std::vector<std::string> keep_floats = {};  // patterns of names of weights that stay floats all the same
   Qat qat = Qat::none;
   /// Names of the bounds of the activations that are quantized, as the weights of a trained model have them;

@@ -267,6 +267,20 @@ void refuse_for_inference(const char* option, const std::optional<double>& share
   if (share.value_or(0) > 0) fail("--{} is for training: give --mode=train, or leave it out", option);
 }
 
+CacheCodes cache_codes(const CompileOptions& options) {
+  const CacheStorage storage = options.cache_storage;
+  if (storage == CacheStorage::bf16 && options.storage != DType::bf16)
+    fail("--cache-type=bf16 is for --precision=bf16: leave it out, or give int8 or fp8");
+  if (storage < CacheStorage::int8) return CacheCodes::none;
+  if (options.mode == Mode::train)
+    fail("--cache-type is for --mode=infer: training keeps no keys and values; leave it out");
+  if (options.build.same_bits)
+    fail(
+        "--same-bits and --cache-type: prompts and tokens read codes in different orders of sums; leave one "
+        "out");
+  return storage == CacheStorage::int8 ? CacheCodes::int8 : CacheCodes::fp8;
+}
+
 }  // namespace
 
 BuildOptions build_options(const CompileOptions& options) {
@@ -278,7 +292,7 @@ BuildOptions build_options(const CompileOptions& options) {
   BuildOptions build = options.build;
   build.training = options.mode == Mode::train;
   if (options.mesh.ranks() > 1) build.mesh = options.mesh;
-  build.cache_type = options.storage;
+  build.cache_type = options.storage, build.cache_codes = cache_codes(options);
   if (options.mode == Mode::infer && !build.has_sampler)
     build.has_sampler = resolved_target(options).can.launches;
   const bool may_mix = build.cache_pages > 0 && build.has_sampler.value_or(false);

@@ -11,7 +11,13 @@ namespace {
 
 struct Heads {
   Value *query, *key, *value;
+  Value *key_scales = nullptr,
+        *value_scales = nullptr;  // of codes from a cache; null: key and value are none
 };
+
+Heads with_cache(const Heads& heads, const Cached& keys, const Cached& values) {
+  return {heads.query, keys.numbers, values.numbers, keys.scales, values.scales};
+}
 
 Value* split_heads(BlockBuilder& b, const StackSpec& spec, Value* x, int64_t heads) {
   return b.graph.reshape(x, {x->shape()[0], x->shape()[1], heads, spec.head_dim});
@@ -87,8 +93,8 @@ const Cache* cache_of(BlockBuilder& b, const Stack& stack, int64_t block) {
 Heads with_cached(BlockBuilder& b, const Stack& stack, int64_t block, const Heads& heads) {
   b.at(stack.in_block("attention", block), "cache");
   const Cache& cache = *cache_of(b, stack, block);
-  Value* keys = remember(b, cache, stack.in_block("key", block), heads.key);
-  return {heads.query, keys, remember(b, cache, stack.in_block("value", block), heads.value)};
+  const Cached keys = remember(b, cache, stack.in_block("key", block), heads.key);
+  return with_cache(heads, keys, remember(b, cache, stack.in_block("value", block), heads.value));
 }
 
 double scale_of(const TransformerSpec& spec, const StackSpec& stack, int64_t block) {
@@ -128,8 +134,10 @@ void add_distance(AttentionWriter& attention, const Sight& sight) {
 
 /// The attention with a body that says all of that; random numbers are named only where they are drawn.
 Value* weighted_means(BlockBuilder& b, const Heads& heads, double scale, const Sight& sight) {
-  Value* query = b.graph.convert(heads.query, heads.key->dtype());  // of a cache's type
-  AttentionWriter attention(b.graph, query, heads.key, heads.value, scale);
+  Value* key = numbers_of(b.graph, {heads.key, heads.key_scales}, b.cache_type);
+  Value* value = numbers_of(b.graph, {heads.value, heads.value_scales}, b.cache_type);
+  Value* query = b.graph.convert(heads.query, key->dtype());  // of a cache's type
+  AttentionWriter attention(b.graph, query, key, value, scale);
   if (sight.past) attention.place_queries(sight.past);
   if (sight.tokens) attention.place_keys_in_ring(sight.tokens);
   if (const double cap = b.spec.attention.soft_cap; cap > 0) attention.cap(cap);
@@ -159,8 +167,9 @@ Value* means_of_parts(BlockBuilder& b, const QueryTiles& queries, const Heads& h
     Sight own = sight;
     own.past = part.past;
     if (sight.bias) own.bias = bias_of_part(g, sight.bias, part.tokens);
-    const Heads read = {g.gather(query, part.tokens), g.gather(heads.key, part.lines),
-                        g.gather(heads.value, part.lines)};
+    const auto rows = [&](Value* lines) { return lines ? g.gather(lines, part.lines) : nullptr; };
+    const Heads read = {g.gather(query, part.tokens), rows(heads.key), rows(heads.value),
+                        rows(heads.key_scales), rows(heads.value_scales)};
     const Shape& tokens = part.tokens->shape();
     return g.reshape(weighted_means(b, read, scale, own), {tokens[0] * tokens[1], row[0], row[1]});
   };
@@ -250,8 +259,8 @@ Value* cross_attention(BlockBuilder& b, const Stack& stack, int64_t block, Value
     const Dim& readers = stack.memory_cache->readers;
     heads.query = b.graph.reshape(heads.query, {stack.memory_cache->rows->shape()[0], readers * whole[1],
                                                 stack.spec.heads, stack.spec.head_dim});
-    heads.key = recall(b, *stack.memory_cache, stack.in_block("cross.key", block));
-    heads.value = recall(b, *stack.memory_cache, stack.in_block("cross.value", block));
+    heads = with_cache(heads, recall(b, *stack.memory_cache, stack.in_block("cross.key", block)),
+                       recall(b, *stack.memory_cache, stack.in_block("cross.value", block)));
   } else {
     heads.key = cross_key(b, stack, block);
     heads.value = cross_value(b, stack, block);

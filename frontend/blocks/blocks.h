@@ -21,8 +21,9 @@ struct BlockBuilder {
   GraphBuilder graph;
   const TransformerSpec& spec;
   const ParameterNames names;
-  TransformerSpec::Dropout dropout;       // probabilities in this graph
-  DType cache_type = DType::f32;          // of cached keys and values
+  TransformerSpec::Dropout dropout;  // probabilities in this graph
+  DType cache_type = DType::f32;     // of cached keys and values, as attention reads them
+  CacheCodes cache_codes = CacheCodes::none;
   Adapters* adapters = nullptr;           // of linear maps; null: there are none
   double adapter_dropout = 0;             // dropout probability of the adapters' inputs
   AdapterSlots* adapter_slots = nullptr;  // of the linear maps of blocks; null: there are none
@@ -168,18 +169,34 @@ void declare_state(BlockBuilder& b, std::string_view name, Role role, DType dtyp
 /// Declares the state of a cache [slots,capacity,...]. With tensor parallelism, a cache
 /// [slots,capacity,heads,width] is divided between ranks by heads.
 void declare_cache(BlockBuilder& b, const std::string& name, const Type& type);
+/// Keys or values of a cache. If they are codes, `scales` [...,heads] has the number by which the codes
+/// [...,heads,width] of a head are multiplied; null: they are numbers of BlockBuilder::cache_type.
+struct Cached {
+  Value* numbers = nullptr;
+  Value* scales = nullptr;
+};
 /// Appends x [B,T,...], the run's keys or values, to the batch's rows in the cache state of the module
 /// `place`. Returns the whole content of these rows, [B,capacity,...]. Floats are converted to
-/// BlockBuilder::cache_type. The state is declared if it does not exist.
-Value* remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* x);
+/// BlockBuilder::cache_type, or become codes if BlockBuilder::cache_codes is set, whose scales are in a state
+/// of their own, [slots,capacity,heads,1]. States are declared if they do not exist.
+Cached remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* x);
 /// Returns the content of the batch's rows in the cache state of the module `place`, [B,capacity,...].
-Value* recall(BlockBuilder& b, const Cache& cache, const Place& place);
+Cached recall(BlockBuilder& b, const Cache& cache, const Place& place);
 /// Copies the positions places[t] of slot from[b] of a cache state to slot to[b], for all b and t. The
 /// arguments are from i32[B], to i32[B] and places i32[T]. Positions beyond the state's capacity are skipped.
 void move_rows(BlockBuilder& b, const std::string& name, Value* from, Value* to, Value* places);
 /// Returns the name of the cache state of a module, which begins with kCachePrefix.
 std::string cache_name(const Place& place);
 constexpr std::string_view kCachePrefix = "cache.";
+
+// ---- cache_codes.cpp
+/// Returns the codes and the scales of x [B,T,heads,width]. A scale is bf16: the largest magnitude of the
+/// head's numbers, at least 1e-30, by the largest code; a code is the nearest one to x / scale. Where a
+/// number of the head is not finite, the scale is NaN or infinite. These are the same bits on every machine
+/// for equal x.
+Cached coded(GraphBuilder& g, Value* x, CacheCodes codes);
+/// Returns the numbers of the cache: codes times scales, converted to `dtype`, or the numbers as they are.
+Value* numbers_of(GraphBuilder& g, const Cached& cached, DType dtype);
 
 // ---- ring.cpp
 /// Returns the ring cache, of `places` positions per row, for the blocks with a window. `tokens` is the cache
@@ -197,8 +214,8 @@ Value* tokens_of_places(GraphBuilder& g, const Cache& ring);
 /// padding; null: all are cached.
 Cache paged_cache(BlockBuilder& b, int64_t pages, Value* table, Value* past, const Dim& tokens,
                   Value* lengths);
-/// Does the same as remember() for a paged cache and the state of this name. If cache.queries is not null,
-/// returns the lines of all pages instead of those of each row.
+/// Appends x [B,T,...] to the pages of the batch's rows, in the state of this name, which is declared if it
+/// does not exist. Returns the lines of all pages.
 Value* remember_in_pages(BlockBuilder& b, const Cache& cache, const std::string& name, Value* x);
 /// Returns the line (page * kPageTokens + offset) of each position of rows whose page numbers are in `table`,
 /// i32[rows,pages]: i32[rows,pages * kPageTokens].

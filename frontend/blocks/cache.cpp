@@ -46,23 +46,65 @@ std::string cache_name(const Place& place) {
   return std::string(kCachePrefix) + fmt::format(fmt::runtime(place.role), place.block);
 }
 
-Value* remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* x) {
-  const std::string name = cache_name(place);
-  if (is_float(x->dtype())) x = b.graph.convert(x, b.cache_type);
-  if (cache.pages > 0) return remember_in_pages(b, cache, name, x);
-  declare(b, cache, name, x->type);
-  Value* begin = cache.past ? cache.past : b.graph.constant(0, {DType::i32, {}});
-  if (cache.new_places) begin = cache.new_places;
-  Value* all = b.graph.insert(b.graph.state(name), x, {cache.rows, begin}, {0, 1});
-  b.graph.update(name, all);
-  if (!cache.row_of_place) return b.graph.slice(all, 0, 0, x->shape()[0]);
-  Value* places = b.graph.iota(cache.row_of_place->type, 1);
-  return b.graph.gather(lines_of(b.graph, all),
-                        line_index(b.graph, cache.row_of_place, places, all->shape()[1]));
+namespace {
+
+/// States keep scales [...,heads] as numbers of width 1, so that every state of a cache has four dims.
+Value* as_numbers(GraphBuilder& g, Value* scales) {
+  Shape shape = scales->shape();
+  shape.push_back(1);
+  return g.reshape(scales, std::move(shape));
+}
+Value* as_scales(GraphBuilder& g, Value* numbers) {
+  const Shape& shape = numbers->shape();
+  return g.reshape(numbers, {shape.begin(), shape.end() - 1});
 }
 
-Value* recall(BlockBuilder& b, const Cache& cache, const Place& place) {
-  return b.graph.slice(b.graph.state(cache_name(place)), 0, 0, cache.rows->shape()[0]);
+/// Appends x to the batch's rows in the state of this name, and returns the content of the rows. Scales lose
+/// their width before rows are gathered, so that attention may follow the indices.
+Value* keep(BlockBuilder& b, const Cache& cache, const std::string& name, Value* x, bool are_scales = false) {
+  GraphBuilder& g = b.graph;
+  if (are_scales) x = as_numbers(g, x);
+  const auto seen = [&](Value* all) { return are_scales ? as_scales(g, all) : all; };
+  if (cache.pages > 0) {
+    Value* lines = seen(remember_in_pages(b, cache, name, x));
+    return cache.queries ? lines : g.gather(lines, cache.lines);
+  }
+  declare(b, cache, name, x->type);
+  Value* begin = cache.past ? cache.past : g.constant(0, {DType::i32, {}});
+  if (cache.new_places) begin = cache.new_places;
+  Value* all = g.insert(g.state(name), x, {cache.rows, begin}, {0, 1});
+  g.update(name, all);
+  if (!cache.row_of_place) return seen(g.slice(all, 0, 0, x->shape()[0]));
+  Value* places = g.iota(cache.row_of_place->type, 1);
+  return g.gather(seen(lines_of(g, all)), line_index(g, cache.row_of_place, places, all->shape()[1]));
+}
+
+bool has_codes(const BlockBuilder& b, const Value* x) {
+  return b.cache_codes != CacheCodes::none && is_float(x->dtype());
+}
+
+std::string name_of_scales(const std::string& name) { return name + ".scales"; }
+
+}  // namespace
+
+Cached remember(BlockBuilder& b, const Cache& cache, const Place& place, Value* x) {
+  const std::string name = cache_name(place);
+  if (!has_codes(b, x)) {
+    if (is_float(x->dtype())) x = b.graph.convert(x, b.cache_type);
+    return {keep(b, cache, name, x)};
+  }
+  const Cached made = coded(b.graph, x, b.cache_codes);
+  Value* codes = keep(b, cache, name, made.numbers);
+  return {codes, keep(b, cache, name_of_scales(name), made.scales, true)};
+}
+
+Cached recall(BlockBuilder& b, const Cache& cache, const Place& place) {
+  const auto rows = [&](const std::string& name) {
+    return b.graph.slice(b.graph.state(name), 0, 0, cache.rows->shape()[0]);
+  };
+  const std::string name = cache_name(place), scales = name_of_scales(name);
+  if (!b.graph.module().find_state(scales)) return {rows(name)};
+  return {rows(name), as_scales(b.graph, rows(scales))};
 }
 
 /// A ring has fewer places than a row has tokens.

@@ -50,8 +50,7 @@ Value* remember_in_pages(BlockBuilder& b, const Cache& cache, const std::string&
   declare_cache(b, name, type);
   Value* all = b.graph.insert(b.graph.state(name), x, {cache.new_pages, cache.new_offsets}, {0, 1});
   b.graph.update(name, all);
-  Value* lines = lines_of(b.graph, all);
-  return cache.queries ? lines : b.graph.gather(lines, cache.lines);
+  return lines_of(b.graph, all);
 }
 
 }  // namespace smelt

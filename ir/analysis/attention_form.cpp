@@ -80,6 +80,10 @@ std::optional<std::string> unfit_body(const Node& attention) {
 
 }  // namespace
 
+bool reads_codes(const Node& attention) {
+  return attention.is(Op::attention) && own_operands(attention).size() > 3;
+}
+
 std::optional<AttentionWeight> attention_weight(const Node& gradient) {
   const std::vector<BodyArgument> arguments = body_arguments(gradient);
   std::optional<AttentionWeight> found;
@@ -123,10 +127,10 @@ bool may_be_decode_attention(const Node& attention) {
 
 namespace {
 
-/// [batch, keys, heads, width] of a table [rows, heads, width].
+/// [batch, keys, heads, width] of a table [rows, heads, width], or [batch, keys, heads] of one [rows, heads].
 bool takes_rows(const Node& node) {
-  return node.is(Op::gather) && node.get(attr::axis) == 0 && node.operand(0)->rank() == 3 &&
-         node.operand(1)->rank() == 2 && node.operand(1)->dtype() == DType::i32;
+  return node.is(Op::gather) && node.get(attr::axis) == 0 && node.operand(1)->rank() == 2 &&
+         node.operand(1)->dtype() == DType::i32;
 }
 
 /// Returns whether the graph updates the state of the table. Only nodes that are known as readers of old
@@ -158,10 +162,12 @@ bool has_queries(const Node& attention, TableQueries queries) {
 
 bool reads_in_table(const Node& attention, TableQueries queries) {
   if (!has_queries(attention, queries)) return false;
-  const Node &keys = *attention.operand(1)->node(), &values = *attention.operand(2)->node();
-  return takes_rows(keys) && takes_rows(values) && keys.operand(1) == values.operand(1) &&
-         keys.operand(0)->shape()[0] == values.operand(0)->shape()[0] && !is_overwritten(keys.operand(0)) &&
-         !is_overwritten(values.operand(0));
+  const Node& keys = *attention.operand(1)->node();
+  return llvm::all_of(own_operands(attention).drop_front(), [&](const Value* read) {
+    const Node& rows = *read->node();
+    return takes_rows(rows) && rows.operand(1) == keys.operand(1) &&
+           rows.operand(0)->shape()[0] == keys.operand(0)->shape()[0] && !is_overwritten(rows.operand(0));
+  });
 }
 
 }  // namespace
@@ -171,7 +177,7 @@ bool is_read_in_table(const Node& gather, TableQueries queries) {
   return llvm::all_of(gather.result()->users(), [&](const Node* user) {
     return user->is(Op::attention) && reads_in_table(*user, queries) && user->operand(0) != gather.result() &&
            llvm::count(user->operands(), gather.result()) ==
-               (user->operand(1) == gather.result()) + (user->operand(2) == gather.result());
+               llvm::count(own_operands(*user), gather.result());
   });
 }
 

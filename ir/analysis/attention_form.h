@@ -23,6 +23,10 @@ struct AttentionWeight {
 /// the only f32 value per query that it reads.
 std::optional<AttentionWeight> attention_weight(const Node& gradient);
 
+/// Returns whether the keys and values of an attention are codes of 8 bits with scales, which are its
+/// operands 3 and 4.
+bool reads_codes(const Node& attention);
+
 /// Largest number of rows of decode attention. The rows of a key head are the queries times the query heads
 /// per key head. With more rows, the tensor-core kernels are used instead.
 constexpr int64_t kMostSmallM = 16;

@@ -290,6 +290,7 @@ HeadDims heads(Builder& b, DimRelation of_queries, DimRelation of_keys, DimRelat
 void attention(Builder& b) {
   const HeadDims dims = heads(b, carried, reduced, reduced, carried);
   b.in(0) = dims.q, b.in(1) = dims.k, b.in(2) = dims.v;
+  for (unsigned i = 3; i < own_operands(b.node).size(); ++i) b.in(i) = DimFactors(llvm::drop_end(dims.k));
   b.out(0) = dims.means, b.out(1) = DimFactors(llvm::drop_end(dims.scores));
   if (b.made.results.size() > 2) b.out(2) = dims.means;
   b.made.handed = {dims.scores};

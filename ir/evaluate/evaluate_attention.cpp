@@ -1,6 +1,7 @@
 // attention and attention_grad from their definitions, one query at a time.
 #include <limits>
 
+#include "ir/analysis/attention_form.h"
 #include "ir/evaluate/evaluate_ops.h"
 #include "ir/graph/body.h"
 
@@ -11,10 +12,17 @@ namespace {
 template <typename S>
 struct Heads {
   explicit Heads(const Call<S>& call)
-      : q(call.operand(0)), k(call.operand(1)), v(call.operand(2)), scale(call.node.get(attr::scale)) {}
+      : q(call.operand(0)),
+        k(call.operand(1)),
+        v(call.operand(2)),
+        scale(call.node.get(attr::scale)),
+        key_scales(reads_codes(call.node) ? &call.operand(3) : nullptr),
+        value_scales(reads_codes(call.node) ? &call.operand(4) : nullptr) {}
 
   const Array<S>&q, &k, &v;
   double scale;
+  const Array<S>*key_scales,
+      *value_scales;  // of codes, one a head of a key or value; null: k and v are numbers
   int64_t batch = q.shape[0], queries = q.shape[1], heads = q.shape[2], width = q.shape[3];
   int64_t keys = k.shape[1], key_heads = k.shape[2], value_width = v.shape[3];
 
@@ -56,6 +64,17 @@ Array<S> products(const Heads<S>& x, const Array<S>& a, const Array<S>& b, int64
                dot(a.data.data() + x.query(n, t, h) * width, b.data.data() + x.key(n, s, h) * width, width);
   });
   return result;
+}
+
+/// Codes become numbers: the scores of a key are multiplied by its scale.
+template <typename S>
+Array<S> scaled_scores(const Heads<S>& x, Array<S> scores) {
+  if (!x.key_scales) return scores;
+  x.each_query([&](int64_t b, int64_t h, int64_t t) {
+    S* row = scores.data.data() + x.row(b, h, t) * x.keys;
+    for (int64_t s = 0; s < x.keys; ++s) row[s] = row[s] * x.key_scales->data[x.key(b, s, h)];
+  });
+  return scores;
 }
 
 template <typename S>
@@ -100,7 +119,9 @@ Arrays<S> weighted_means(const Call<S>& call, const Array<S>& scores, const Arra
     if (total == S(0)) return;  // NaN stays
     results[1].data[row] = largest + math::log(total);
     for (int64_t s = 0; s < x.keys; ++s) {
-      const S weight = weights[s] / total * (factors ? factors->data[row * x.keys + s] : S(1));
+      S weight = weights[s] / total * (factors ? factors->data[row * x.keys + s] : S(1));
+      if (x.value_scales && !is_masked(scores.data[row * x.keys + s]))
+        weight = weight * x.value_scales->data[x.key(b, s, h)];
       add_multiple(results[0].data.data() + x.query(b, t, h) * x.value_width, weight,
                    x.v.data.data() + x.key(b, s, h) * x.value_width, x.value_width);
     }
@@ -137,9 +158,11 @@ Arrays<S> head_gradients(const Call<S>& call) {
 template <typename S>
 Arrays<S> evaluate_attention(const Call<S>& call) {
   const Heads<S> x(call);
-  if (call.operands.size() > 3)
-    return weighted_means(call, call.operand(3), call.operands.size() > 4 ? call.operands[4] : nullptr);
-  Array<S> scores = products(x, x.q, x.k, x.width, x.scale);
+  const size_t own = own_operands(call.node).size();
+  if (call.operands.size() > own)
+    return weighted_means(call, call.operand(own),
+                          call.operands.size() > own + 1 ? call.operands[own + 1] : nullptr);
+  Array<S> scores = scaled_scores(x, products(x, x.q, x.k, x.width, x.scale));
   if (call.node.body) return {std::move(scores)};
   return weighted_means<S>(call, scores, nullptr);
 }

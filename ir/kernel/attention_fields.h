@@ -21,6 +21,7 @@ void visit_attention_fields(const Visit& visit) {
   visit("queries", &AttentionKernel::queries);
   visit("keys", &AttentionKernel::keys);
   visit("matrices", &AttentionKernel::matrices);
+  visit("scales", &AttentionKernel::scales);
   visit("rows", &AttentionKernel::rows);
   visit("sums", &AttentionKernel::sums);
   visit("keeps_batch", &AttentionKernel::keeps_batch);

@@ -99,9 +99,24 @@ Type score_type(const Context& c) {
   return {DType::f32, {q[0], q[2], q[1], k[1]}};
 }
 
-void check_heads(const Context& c) {
+void check_same_types(const Context& c) {
   for (unsigned i = 0; i < c.operands.size(); ++i) need_rank(c, i, 4), need_float(c, i);
   for (unsigned i = 1; i < c.operands.size(); ++i) need_dtype(c, i, c.type(0).dtype);
+}
+
+/// Checks q, codes of k and of v, and a scale for each head of each key and value.
+void check_codes(const Context& c) {
+  if (c.operands.size() != 5)
+    fail("attention: {} operands, expected q, k and v, or also the scales of k and of v", c.operands.size());
+  for (unsigned i = 0; i < 3; ++i) need_rank(c, i, 4);
+  need_float(c, 0), need_dtype(c, 2, c.type(1).dtype);
+  if (const DType dtype = c.type(1).dtype; dtype != DType::i8 && dtype != DType::f8e4m3)
+    fail("attention: codes of k and v are {}, expected i8 or f8e4m3", name(dtype));
+  for (unsigned i = 3; i < 5; ++i)
+    need_float(c, i), need_shape(c, i, {c.type(1).shape.begin(), c.type(1).shape.end() - 1});
+}
+
+void check_heads(const Context& c) {
   const Shape &q = c.type(0).shape, &k = c.type(1).shape, &v = c.type(2).shape;
   if (k[0] != q[0] || v[0] != q[0] || k[1] != v[1] || k[2] != v[2] || k[3] != q[3])
     fail("{}: q {}, k {}, v {} do not fit (batch, length, heads, width)", name(c.op), str(c.type(0)),
@@ -122,6 +137,7 @@ void check_returned(const Context& c, size_t count) {
 }  // namespace
 
 Types infer_attention(const Context& c) {
+  c.operands.size() > 3 ? check_codes(c) : check_same_types(c);
   check_heads(c);
   const Type scores = score_type(c);
   if (c.has_body) return {scores};
@@ -141,6 +157,7 @@ Types infer_attention(const Context& c) {
 }
 
 Types infer_attention_grad(const Context& c) {
+  check_same_types(c);
   check_heads(c);
   const Type scores = score_type(c);
   need_shape(c, 3, {scores.shape[0], scores.shape[2], scores.shape[1], c.type(2).shape[3]});

@@ -63,7 +63,8 @@ void KernelParser::check_attention() {
   const AttentionKernel& made = *kernel_.attention;
   std::vector<int64_t> params = made.rows;
   params.insert(params.end(), made.sums.begin(), made.sums.end());
-  for (const AttentionKernel::Matrix& matrix : made.matrices) params.push_back(matrix.param);
+  for (const auto* list : {&made.matrices, &made.scales})
+    for (const AttentionKernel::Matrix& matrix : *list) params.push_back(matrix.param);
   const auto within = [](const auto& numbers, size_t count) {
     return std::all_of(numbers.begin(), numbers.end(),
                        [&](int64_t n) { return n >= 0 && n < static_cast<int64_t>(count); });
@@ -75,6 +76,8 @@ void KernelParser::check_attention() {
     lexer.expected("axes: four of the kernel's");
   if (made.returned.empty() || made.matrices.size() < 4)
     lexer.expected("what the body returns, and four matrices");
+  if (!made.scales.empty() && made.scales.size() != 2)
+    lexer.expected("scales of keys and of values, or none");
 }
 
 // ---- matmuls

@@ -3,7 +3,9 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <numeric>
 
+#include "runtime/base/convert.h"
 #include "runtime/cpu/attention_lane.h"
 
 namespace smelt {
@@ -15,9 +17,17 @@ PreparedAttention::PreparedAttention(const KernelCode& kernel, const SymbolValue
   batch = value(spec.batch), heads = value(spec.heads), key_heads = value(spec.key_heads);
   queries = value(spec.queries), keys = value(spec.keys);
   items = value(item_count(spec, attention->tiles));
-  for (const AttentionSpec::Matrix& m : spec.matrices)
-    matrices.push_back({m.param, kernel.parameters[static_cast<size_t>(m.param)].dtype, value(m.batch_stride),
-                        value(m.place_stride), value(m.head_stride)});
+  const auto prepared = [&](const AttentionSpec::Matrix& m) {
+    return Matrix{m.param, kernel.parameters[static_cast<size_t>(m.param)].dtype, value(m.batch_stride),
+                  value(m.place_stride), value(m.head_stride)};
+  };
+  for (const AttentionSpec::Matrix& m : spec.matrices) matrices.push_back(prepared(m));
+  for (const AttentionSpec::Matrix& m : spec.scales) scales.push_back(prepared(m));
+  if (!scales.empty()) {
+    std::array<uint8_t, 256> codes = {};
+    std::iota(codes.begin(), codes.end(), uint8_t{0});
+    widen(codes.data(), matrices[1].dtype, numbers_of_codes.data(), std::ssize(codes));
+  }
   places_batch = value(attention->places_batch_stride), places_stride = value(attention->places_stride);
   const LaneLayout layout = lane_layout(spec, attention->tiles);
   lane = {value(layout.tiles),      value(layout.rows),        value(layout.queries),

@@ -47,7 +47,8 @@ struct PreparedAttention {
 
   const BlockedAttention* attention = nullptr;
   int64_t batch = 0, heads = 0, key_heads = 0, queries = 0, keys = 0, items = 0;  // items: work items
-  std::vector<Matrix> matrices;  // as AttentionSpec::matrices
+  std::vector<Matrix> matrices, scales;                                           // as in AttentionSpec
+  std::array<float, 256> numbers_of_codes = {};  // if there are scales: the number of each code of keys
   /// Strides of the parameter BlockedAttention::places, which has the row numbers of keys in a table.
   int64_t places_batch = 0, places_stride = 0;
   Lane lane;

@@ -7,8 +7,19 @@
 #include <limits>
 
 #include "runtime/base/convert.h"
+#include "runtime/base/half.h"
 
 namespace smelt {
+namespace {
+
+float number_at(const std::byte* at, DType type) {
+  uint16_t bits = 0;
+  if (type == DType::f32) return *reinterpret_cast<const float*>(at);
+  std::memcpy(&bits, at, sizeof(bits));
+  return type == DType::bf16 ? from_bf16(bits) : from_f16(bits);
+}
+
+}  // namespace
 
 AttentionLane::AttentionLane(const PreparedAttention& attention, const KernelFunctions& functions,
                              const std::vector<void*>& arguments, const KernelArgs& args, float* memory)
@@ -89,21 +100,44 @@ AttentionLane::Rows AttentionLane::queries_of(size_t matrix, const Block& block,
   return read(matrix, block.b, block.h, block.first_query, block.queries, scratch);
 }
 
+int64_t AttentionLane::place_of(const Block& block, int64_t key) const {
+  if (a_.attention->places < 0) return key;
+  const auto* places = static_cast<const int32_t*>(buffers_[static_cast<size_t>(a_.attention->places)]);
+  return places[block.b * a_.places_batch + key * a_.places_stride];
+}
+
 /// Rows of a table, brought together.
 AttentionLane::Rows AttentionLane::keys_in_table(size_t matrix, const Block& block, float* scratch) const {
   const Matrix& m = a_.matrices[matrix];
   const int64_t size = size_of(m.dtype);
   const auto* table = static_cast<const std::byte*>(buffers_[static_cast<size_t>(m.param)]) +
                       block.h / a_.group() * m.head * size;
-  const auto* places = static_cast<const int32_t*>(buffers_[static_cast<size_t>(a_.attention->places)]) +
-                       block.b * a_.places_batch + block.first_key * a_.places_stride;
   for (int64_t i = 0; i < block.keys; ++i)
-    widen(table + places[i * a_.places_stride] * m.place * size, m.dtype, scratch + i * a_.width(),
+    widen(table + place_of(block, block.first_key + i) * m.place * size, m.dtype, scratch + i * a_.width(),
           a_.width());
   return {scratch, a_.width()};
 }
 
+AttentionLane::Rows AttentionLane::scaled_codes(size_t matrix, const Block& block, float* scratch) const {
+  const Matrix &codes = a_.matrices[matrix], &scales = a_.scales[matrix - 1];
+  const float* const numbers = a_.numbers_of_codes.data();
+  const auto at = [&](const Matrix& m, int64_t i) {
+    return static_cast<const std::byte*>(buffers_[static_cast<size_t>(m.param)]) +
+           (block.b * m.batch + place_of(block, block.first_key + i) * m.place +
+            block.h / a_.group() * m.head) *
+               size_of(m.dtype);
+  };
+  for (int64_t i = 0; i < block.keys; ++i) {
+    const std::byte* const code = at(codes, i);
+    const float scale = number_at(at(scales, i), scales.dtype);
+    float* const to = scratch + i * a_.width();
+    for (int64_t d = 0; d < a_.width(); ++d) to[d] = numbers[static_cast<uint8_t>(code[d])] * scale;
+  }
+  return {scratch, a_.width()};
+}
+
 AttentionLane::Rows AttentionLane::keys_of(size_t matrix, const Block& block, float* scratch) const {
+  if (!a_.scales.empty()) return scaled_codes(matrix, block, scratch);
   if (a_.attention->places >= 0) return keys_in_table(matrix, block, scratch);
   return read(matrix, block.b, block.h / a_.group(), block.first_key, block.keys, scratch);
 }

@@ -68,6 +68,10 @@ class AttentionLane {
   /// Does the same as keys_of, for keys that are rows of a table. The parameter BlockedAttention::places has
   /// their row numbers.
   Rows keys_in_table(size_t matrix, const Block& block, float* scratch) const;
+  /// Does the same for keys (matrix 1) or values (2) that are codes: the codes times their scales.
+  Rows scaled_codes(size_t matrix, const Block& block, float* scratch) const;
+  /// Returns the place in the cache of a key of the batch's row: its number, or its row in the table.
+  int64_t place_of(const Block& block, int64_t key) const;
   float* argument(int64_t param) const { return static_cast<float*>(buffers_[static_cast<size_t>(param)]); }
 
   // ---- memory

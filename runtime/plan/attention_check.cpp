@@ -21,6 +21,7 @@ class AttentionCheck {
     check_counts();
     check_tiles();
     for (const AttentionSpec::Matrix& m : spec_.matrices) check_matrix(m);
+    check_scales();
     for (const int64_t param : spec_.rows) check_floats(param);
     for (const int64_t param : spec_.sums) check_floats(param);
     check_floats(attention_.workspace);
@@ -69,8 +70,21 @@ class AttentionCheck {
 
   void check_matrix(const AttentionSpec::Matrix& matrix) const {
     const DType dtype = parameter(matrix.param).dtype;
-    if (!is_float(dtype) || dtype == DType::f64)
+    if (matrix.of_keys && !spec_.scales.empty()) {
+      if (dtype != DType::i8 && dtype != DType::f8e4m3)
+        refuse("codes of {}: expected i8 or f8e4m3", name(dtype));
+    } else if (!is_float(dtype) || dtype == DType::f64)
       refuse("heads of {}: expected f32, bf16 or f16", name(dtype));
+  }
+
+  void check_scales() const {
+    if (spec_.scales.empty()) return;
+    if (spec_.part != AttentionPart::forward || spec_.scales.size() != 2)
+      refuse("{} scales: expected those of keys and of values, in the part forward", spec_.scales.size());
+    for (const AttentionSpec::Matrix& m : spec_.scales)
+      if (const DType dtype = parameter(m.param).dtype;
+          size_of(dtype) < 2 || size_of(dtype) > 4 || !is_float(dtype))
+        refuse("scales of {}: expected f32, bf16 or f16", name(dtype));
   }
 
   void check_floats(int64_t param) const {
@@ -84,8 +98,9 @@ class AttentionCheck {
     if (const KernelParameter& places = parameter(attention_.places); places.dtype != DType::i32)
       refuse("rows of a table are numbered by {}: expected i32", name(places.dtype));
     if (!parameter(attention_.places).indices) refuse("rows of a table without bounds of their numbers");
-    for (const AttentionSpec::Matrix& m : spec_.matrices)
-      if (m.of_keys && !m.batch_stride.is_zero()) refuse("a table for each row of the batch: expected one");
+    for (const auto* list : {&spec_.matrices, &spec_.scales})
+      for (const AttentionSpec::Matrix& m : *list)
+        if (m.of_keys && !m.batch_stride.is_zero()) refuse("a table for each row of the batch: expected one");
   }
 
   void check_sizes(const SymbolValues& values) const {

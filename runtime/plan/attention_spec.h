@@ -41,6 +41,9 @@ struct AttentionSpec {
   /// q, k and v come first. For forward, y and optionally its rounding residual follow. For the other parts,
   /// dy follows, then those of dq, dk and dv that the part writes.
   std::vector<Matrix> matrices;
+  /// Only for forward: if k and v are codes of 8 bits, i8 or f8e4m3, the scales of k and those of v. Each is
+  /// a kernel parameter [batch, positions, heads] of floats; a key is its codes times its scale.
+  std::vector<Matrix> scales;
   /// Indices of the kernel parameters f32[batch, heads, queries], dense. Forward has one, lse, which it
   /// writes. Parts that compute gradients read two: lse, and delta, which is the sum of dy * y over the
   /// width.

@@ -121,6 +121,7 @@ template <typename V, Is<AttentionSpec> T>
 void visit_fields(V& v, T& x) {
   v("part", x.part), v("scale", x.scale), v("width", x.width), v("batch", x.batch), v("heads", x.heads);
   v("key_heads", x.key_heads), v("queries", x.queries), v("keys", x.keys), v("matrices", x.matrices);
+  v("scales", x.scales);
   v("rows", x.rows), v("sums", x.sums), v("keeps_batch", x.keeps_batch), v("keeps_heads", x.keeps_heads);
   v("row_gradients", x.row_gradients), v("column_gradients", x.column_gradients);
   v("element_gradients", x.element_gradients);

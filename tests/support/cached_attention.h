@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct CachedAttention {
   int64_t window = 0;   // > 0: sliding-window attention over this number of keys
   bool ring = false;    // the cache is a ring buffer (sliding-window KV cache)
   bool masked = false;  // keys are masked by an input mask[b,s]
+  /// If set, makes keys and values in dtype from the inputs, which are f32.
+  std::function<Value*(GraphBuilder&, Value*)> stored = {};
 };
 
 /// Returns a graph of causal attention. The first query of row b is at position past[b].
@@ -27,13 +30,16 @@ inline std::unique_ptr<Module> module_of(const CachedAttention& cache) {
   auto module = std::make_unique<Module>();
   module->symbols.bound({"B"}, cache.batch);
   GraphBuilder b(module->add_graph("main"));
-  const auto heads = [&](const char* name, const Dim& places, int64_t count) {
-    return b.input(name, {cache.dtype, {Dim::symbol("B"), places, count, cache.width}});
+  const auto heads = [&](const char* name, const Dim& places, int64_t count, DType dtype) {
+    return b.input(name, {dtype, {Dim::symbol("B"), places, count, cache.width}});
+  };
+  const auto kept = [&](const char* name) {
+    if (!cache.stored) return heads(name, cache.keys, cache.key_heads, cache.dtype);
+    return cache.stored(b, heads(name, cache.keys, cache.key_heads, DType::f32));
   };
   if (cache.most_queries > 0) module->symbols.bound({"T"}, cache.most_queries);
   const Dim queries = cache.most_queries > 0 ? Dim::symbol("T") : Dim(cache.queries);
-  Value *q = heads("q", queries, cache.heads), *k = heads("k", cache.keys, cache.key_heads),
-        *v = heads("v", cache.keys, cache.key_heads);
+  Value *q = heads("q", queries, cache.heads, cache.dtype), *k = kept("k"), *v = kept("v");
   AttentionWriter writer(b, q, k, v, 1 / std::sqrt(static_cast<double>(cache.width)));
   Value* past = b.input("past", {DType::i32, {Dim::symbol("B")}});
   writer.place_queries(past);

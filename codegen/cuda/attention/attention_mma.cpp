@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "codegen/cuda/device_text.h"
+#include "codegen/cuda/prelude.h"
 #include "runtime/base/error.h"
 
 namespace smelt {
@@ -131,6 +132,13 @@ std::string part_constants(const MmaAttention& attention) {
                      attention.part_keys, has_totals_in_memory(attention.head_size, attention.tiles));
 }
 
+/// Returns the types of what is stored of keys and values, and of the scales of codes.
+std::string codes_text(const std::optional<MmaAttention::Codes>& codes) {
+  return fmt::format("typedef {} Stored;\ntypedef {} Scale;\nconstexpr bool kHasCodes = {};\n",
+                     codes ? cuda_memory_type(codes->type) : "Half",
+                     cuda_memory_type(codes ? codes->scales : DType::f32), codes.has_value());
+}
+
 /// The results for what the body reads: parameters, or their names.
 std::string gradient_list(int count, std::string_view before) {
   std::string list;
@@ -204,7 +212,7 @@ std::string mma_functions_text(const MmaAttention& attention) {
       attention.head_size, attention.vector, tiles.warps, tiles.row_tiles, tiles.columns, tiles.chunk,
       tiles.blocks, tiles.parts, attention.element, attention.has_rest, attention.has_places,
       attention.keeps_batch, attention.keeps_head, attention.part == AttentionPart::key_gradients);
-  text += part_constants(attention);
+  text += part_constants(attention) + codes_text(attention.codes);
   return text.append(device::kAttentionMmaInstructions)
       .append(device::kAttentionMmaTiles)
       .append(device::kAttentionMmaElements);

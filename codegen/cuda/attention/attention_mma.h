@@ -31,6 +31,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,12 @@ struct MmaAttention {
   int element = 0;
   bool keeps_batch = true, keeps_head = true;
   int part_keys = 0;  // AttentionKernel::part_keys
+  /// For a forward kernel: the types of keys and values that are codes, and of their scales; nothing: keys
+  /// and values are of `dtype`.
+  struct Codes {
+    DType type, scales;
+  };
+  std::optional<Codes> codes = {};
 };
 
 /// Returns tiles for a device of this compute capability, the fastest first. The caller uses the first tiles

@@ -8,6 +8,7 @@
 
 #include "codegen/cuda/attention/decode_parts.h"
 #include "codegen/cuda/attention/emit_attention.h"
+#include "codegen/cuda/attention/wgmma_kernel.h"
 #include "codegen/cuda/device_text.h"
 #include "codegen/cuda/prelude.h"
 #include "codegen/cuda/row_text.h"
@@ -59,10 +60,17 @@ bool differs_by_head(const Kernel& kernel, int id) {
   return std::ranges::any_of(x.operands, [&](int operand) { return differs_by_head(kernel, operand); });
 }
 
+/// Keys that a lane loads at a time for tensor cores, where keys are codes, of half the bytes.
+constexpr int kLoadsOfCodes = 2;
+
+DType param_type(const Kernel& kernel, const AttentionKernel::Matrix& matrix) {
+  return kernel.params[static_cast<size_t>(matrix.param)].dtype;
+}
+
 /// Returns `tiles` for tensor cores, or nothing if these cannot multiply the kernel's elements.
 std::optional<FewTiles> tensor_tiles(const FewTiles& tiles, const Kernel& kernel) {
   const AttentionKernel& attention = *kernel.attention;
-  const DType dtype = kernel.params[static_cast<size_t>(attention.matrices[0].param)].dtype;
+  const DType dtype = param_type(kernel, attention.matrices[0]);
   if (size_of(dtype) * attention.vector < kPieceBytes || size_of(dtype) != 2) return {};
   FewTiles on_tensor_cores = tiles;
   on_tensor_cores.tensor_cores = true;
@@ -76,8 +84,23 @@ std::string lane_sums_text() {
 }
 
 std::string tile_sums_text(DType dtype) {
-  return fmt::format("#define MMA_TYPE \"{}\"\n{}{}#undef MMA_TYPE\n", dtype == DType::bf16 ? "bf16" : "f16",
-                     device::kAttentionDecodeInstructions, device::kAttentionDecodeTileSums);
+  return fmt::format(
+      "#define MMA_TYPE \"{}\"\n{}{}#undef MMA_TYPE\n", dtype == DType::bf16 ? "bf16" : "f16",
+      fmt::format("{}{}", device::kAttentionDecodeInstructions, device::kAttentionDecodeCodeNumbers),
+      device::kAttentionDecodeTileSums);
+}
+
+/// Returns the types of what is stored of keys and values, and of the scales of codes.
+std::string stored_types_text(const Kernel& kernel) {
+  const AttentionKernel& attention = *kernel.attention;
+  const bool has_codes = !attention.scales.empty();
+  const DType stored = param_type(kernel, attention.matrices[1]);
+  return fmt::format(
+      "typedef {} Stored;\ntypedef {} Scale;\nconstexpr bool kHasCodes = {}, kIntegerCodes = {};\n"
+      "constexpr int kWidest = {};\n",
+      cuda_memory_type(stored),
+      cuda_memory_type(has_codes ? param_type(kernel, attention.scales[0]) : DType::f32), has_codes,
+      stored == DType::i8, has_codes ? codes_access_bytes(kernel) : 0);
 }
 
 }  // namespace
@@ -129,7 +152,11 @@ FewTiles few_tiles(const AttentionKernel& attention, const DecodeAttention& few,
 std::vector<FewTiles> lighter_few_tiles(const FewTiles& tiles, const Kernel& kernel) {
   if (kernel.attention->part_keys > 0) return {tiles};
   std::vector<FewTiles> all;
-  if (const auto on_tensor_cores = tensor_tiles(tiles, kernel)) all.push_back(*on_tensor_cores);
+  if (auto on_tensor_cores = tensor_tiles(tiles, kernel)) {
+    const int most = kernel.attention->scales.empty() ? 1 : kLoadsOfCodes;
+    for (on_tensor_cores->loads = most; on_tensor_cores->loads > 0; on_tensor_cores->loads /= 2)
+      all.push_back(*on_tensor_cores);
+  }
   for (FewTiles lighter = tiles; lighter.loads > 0; lighter.loads /= 2) all.push_back(lighter);
   return all;
 }
@@ -144,7 +171,7 @@ std::string decode_attention_text(const Kernel& kernel) {
   const AttentionKernel& attention = *kernel.attention;
   if (attention.part_keys > 0) return decode_parts_text(kernel);
   const FewTiles& tiles = *attention.few();
-  const DType dtype = kernel.params[static_cast<size_t>(attention.matrices[0].param)].dtype;
+  const DType dtype = param_type(kernel, attention.matrices[0]);
   std::string text = hooks_text(print_hooks(kernel, HookUse::mma));
   text += fmt::format(
       "typedef {} Element;\nconstexpr int kHead = {}, kVector = {}, kRows = {}, kLoads = {}, kUnit = {}, "
@@ -154,7 +181,7 @@ std::string decode_attention_text(const Kernel& kernel) {
       std::min<int64_t>(attention.vector, kPieceBytes / size_of(dtype)), tiles.rows, tiles.loads, tiles.unit,
       tiles.parts, group_of(attention), attention.key_heads.constant().value(), kFewWarps, tiles.blocks,
       is_masked_by_head(kernel), attention.places >= 0, tiles.tickets > 0);
-  text += sharing_text(tiles);
+  text += stored_types_text(kernel) + sharing_text(tiles);
   text.append(device::kAttentionDecodeLayout)
       .append(device::kAttentionDecodeRows)
       .append(device::kAttentionDecodeResults)

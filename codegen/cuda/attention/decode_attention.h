@@ -46,8 +46,8 @@ Dim few_partials(const AttentionKernel& attention, const FewTiles& tiles);
 /// Returns the source up to and including the function `attention`, which a kernel of kThreads threads calls:
 ///
 ///   attention(q, k, v, E* o, float* lse, float* partials, unsigned* tickets, queries, keys,
-///             strides of q, k, v, o, const int* places, strides of places, float scale, const
-///             BodyArguments&)
+///             strides of q, k, v, o, const int* places, strides of places, Scales of k, Scales of v, float
+///             scale, const BodyArguments&)
 ///
 /// E is the element type, o is the result, and BodyArguments has the arguments of the score_mod. `queries`
 /// and `keys` are the numbers of queries and keys. The strides of a matrix are those along batch, position
@@ -56,7 +56,8 @@ Dim few_partials(const AttentionKernel& attention, const FewTiles& tiles);
 /// FewTiles::tickets counters, which are zero before and after a launch. If FewTiles::tickets is 0,
 /// `partials` and `tickets` are not accessed. If the keys and values are stored in slots of a table (such as
 /// a paged cache), places[b,s] is the slot of key s and value s of batch b. Otherwise key s is at position s,
-/// and places is not read.
+/// and places is not read. If keys and values are codes of 8 bits, Scales has the address of their scales and
+/// its strides along batch, position (or slot) and head; otherwise they are not read.
 std::string decode_attention_text(const Kernel& kernel);
 
 }  // namespace smelt

@@ -53,6 +53,16 @@ class AttentionText {
                        size(form_.places_stride));
   }
 
+  /// Returns the scales of codes, each as an initializer of Scales.
+  std::string scale_arguments() const {
+    if (form_.scales.empty()) return "Scales{}, Scales{}";
+    std::string text;
+    for (const AttentionKernel::Matrix& scales : form_.scales)
+      text += fmt::format("{}Scales{{{}, {}, {}, {}}}", text.empty() ? "" : ", ", name_of(scales.param),
+                          size(scales.batch_stride), size(scales.place_stride), size(scales.head_stride));
+    return text;
+  }
+
   /// Returns the arguments in the order of attention_mma.h: input matrices, rows, output matrices, sizes,
   /// strides, the scale.
   std::string arguments() const {
@@ -62,8 +72,9 @@ class AttentionText {
     };
     for (const AttentionKernel::Matrix& matrix : form_.matrices) {
       const bool output = kernel_.params[static_cast<size_t>(matrix.param)].output;
-      append(output ? written : text,
-             fmt::format("({}Half*){}", output ? "" : "const ", name_of(matrix.param)));
+      const bool is_stored = matrix.of_keys && form_.part == AttentionPart::forward;
+      append(output ? written : text, fmt::format("({}{}*){}", output ? "" : "const ",
+                                                  is_stored ? "Stored" : "Half", name_of(matrix.param)));
       for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride})
         append(strides, size(stride));
     }
@@ -73,9 +84,9 @@ class AttentionText {
     for (const int row : form_.rows) append(is_forward ? written : text, name_of(row));
     for (const int sum : form_.sums) append(written, name_of(sum));
     const std::string heads = size(form_.heads);
-    return fmt::format("{}, {}, {}, {}, {} / {}, {}, {}, {}, {:a}f, body", text, written, size(form_.batch),
+    return fmt::format("{}, {}, {}, {}, {} / {}, {}, {}, {}, {:a}f, body{}", text, written, size(form_.batch),
                        heads, heads, size(form_.key_heads), size(form_.queries), size(form_.keys), strides,
-                       form_.scale);
+                       form_.scale, form_.scales.empty() ? "" : ", " + scale_arguments());
   }
 
   std::string call_arguments() const {
@@ -98,12 +109,14 @@ class AttentionText {
     std::string text, strides;
     for (const AttentionKernel::Matrix& matrix : form_.matrices) {
       const bool output = kernel_.params[static_cast<size_t>(matrix.param)].output;
-      text += fmt::format("({}Element*){}, ", output ? "" : "const ", name_of(matrix.param));
+      const bool is_stored = matrix.of_keys && form_.part_keys == 0;
+      text += fmt::format("({}{}*){}, ", output ? "" : "const ", is_stored ? "Stored" : "Element",
+                          name_of(matrix.param));
       for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride})
         strides += size(stride) + ", ";
     }
     const bool shares = form_.few()->tickets > 0;
-    strides += place_arguments() + ", ";
+    strides += place_arguments() + ", " + (form_.part_keys == 0 ? scale_arguments() + ", " : "");
     return fmt::format("{}{}, {}, {}, {}, {}{:a}f, body", text, name_of(static_cast<int>(form_.rows[0])),
                        shares ? name_of(form_.workspace) + ", tickets" : "nullptr, nullptr",
                        size(form_.queries), size(form_.keys), strides, form_.scale);
@@ -146,6 +159,15 @@ class AttentionText {
   const size_t maps_;
 };
 
+std::optional<MmaAttention::Codes> codes_of(const Kernel& kernel) {
+  const AttentionKernel& form = *kernel.attention;
+  if (form.scales.empty()) return std::nullopt;
+  const auto type = [&](const AttentionKernel::Matrix& matrix) {
+    return kernel.params[static_cast<size_t>(matrix.param)].dtype;
+  };
+  return MmaAttention::Codes{type(form.matrices[1]), type(form.scales[0])};
+}
+
 std::string mma_text(const Kernel& kernel) {
   const AttentionKernel& form = *kernel.attention;
   return attention_mma_text({.part = form.part,
@@ -159,7 +181,8 @@ std::string mma_text(const Kernel& kernel) {
                              .element = form.element,
                              .keeps_batch = form.keeps_batch,
                              .keeps_head = form.keeps_heads,
-                             .part_keys = form.part_keys});
+                             .part_keys = form.part_keys,
+                             .codes = codes_of(kernel)});
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace smelt {
 namespace {
 
-constexpr int64_t kWidestAccess = 8;
+constexpr int64_t kWidestAccess = 8, kWidestCodes = 16;
 constexpr int64_t kRowElements = 64, kRowBytes = 128;       // of a box
 constexpr int64_t kFewestQueries = 64, kMostQueries = 128;  // of a tile of gradients
 constexpr int64_t kTickets = 2;
@@ -32,25 +32,38 @@ bool moves(const AttentionKernel::Matrix& matrix) {
                               is_zero);
 }
 
+/// Returns the largest number of elements, a divisor of `width`, that accesses to the matrix may have.
+int64_t access_width(const Kernel& kernel, const AttentionKernel::Matrix& matrix, int64_t width) {
+  const KernelParam& param = param_of(kernel, matrix);
+  width = std::gcd(width, std::max<int64_t>(1, param.alignment / size_of(param.dtype)));
+  for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride})
+    width = common_width(stride, width);
+  return width;
+}
+
 }  // namespace
 
 int64_t attention_access_width(const Kernel& kernel) {
   const AttentionKernel& attention = *kernel.attention;
   int64_t width = std::gcd(attention.width, kWidestAccess);
-  for (const AttentionKernel::Matrix& matrix : attention.matrices) {
-    const KernelParam& param = param_of(kernel, matrix);
-    width = std::gcd(width, std::max<int64_t>(1, param.alignment / size_of(param.dtype)));
-    for (const Dim& stride : {matrix.batch_stride, matrix.place_stride, matrix.head_stride})
-      width = common_width(stride, width);
-  }
+  for (const AttentionKernel::Matrix& matrix : attention.matrices)
+    width = access_width(kernel, matrix, width);
+  return width;
+}
+
+int64_t codes_access_bytes(const Kernel& kernel) {
+  const AttentionKernel& attention = *kernel.attention;
+  int64_t width = std::gcd(attention.width, kWidestCodes);
+  for (const AttentionKernel::Matrix& matrix : attention.matrices)
+    if (matrix.of_keys) width = access_width(kernel, matrix, width);
   return width;
 }
 
 std::optional<WgmmaTiles> wgmma_tiles(const Kernel& kernel) {
   const AttentionKernel& attention = *kernel.attention;
   if (attention.part == AttentionPart::element_gradient || attention.scale <= 0 ||
-      attention_access_width(kernel) != kWidestAccess || !std::ranges::all_of(attention.matrices, moves) ||
-      !wgmma_takes_body(kernel))
+      !attention.scales.empty() || attention_access_width(kernel) != kWidestAccess ||
+      !std::ranges::all_of(attention.matrices, moves) || !wgmma_takes_body(kernel))
     return std::nullopt;
   const AttentionHooks hooks = hook_facts(kernel, HookUse::wgmma);
   const auto width = static_cast<int>(attention.width);

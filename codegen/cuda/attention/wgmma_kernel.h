@@ -17,6 +17,8 @@ inline constexpr int kWgmmaCapability = 90;
 /// most 8. The number divides the head size, and the strides and the alignment of the addresses of all
 /// matrices.
 int64_t attention_access_width(const Kernel& kernel);
+/// Returns the bytes per access to keys and values that are codes of 8 bits: a power of two, at most 16.
+int64_t codes_access_bytes(const Kernel& kernel);
 
 /// Returns the tiles for the kernel. Returns nothing if the templates do not support the kernel's part, head
 /// size, scale, strides or body.

@@ -1,5 +1,6 @@
 #include "passes/graph/axes/axes_passes.h"
 
+#include "ir/analysis/attention_form.h"
 #include "ir/graph/builder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "passes/analysis.h"
@@ -36,6 +37,7 @@ Value* before_repeating(GraphBuilder& b, Value* value, int64_t axis) {
 }
 
 bool share(Graph& graph, Node& attention) {
+  if (reads_codes(attention)) return false;
   constexpr int64_t kHeadAxis = 2;
   GraphBuilder b(graph, &attention);
   const InheritMarks marks(graph, &attention, attention);

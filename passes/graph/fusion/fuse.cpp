@@ -20,7 +20,10 @@ namespace {
 
 /// Returns whether attentions follow the indices of a gather by themselves.
 bool is_read_in_place(const Node& node, const FuseOptions& options) {
-  if (!options.target || !node.is(Op::gather) || node.result()->dtype() != options.storage) return false;
+  if (!options.target || !node.is(Op::gather)) return false;
+  if (node.result()->dtype() != options.storage &&
+      !llvm::all_of(node.result()->users(), [](const Node* user) { return reads_codes(*user); }))
+    return false;
   if (!options.target->can.attention_kernels) return is_read_in_table(node, TableQueries::any);
   const bool is_narrow = options.storage == DType::bf16 || options.storage == DType::f16;
   return options.target->attention == AttentionTemplates::measured &&

@@ -1,5 +1,6 @@
 #include "passes/graph/precision/assign_precision.h"
 
+#include "ir/analysis/attention_form.h"
 #include "ir/analysis/view.h"
 #include "ir/graph/body.h"
 #include "ir/graph/builder.h"
@@ -332,7 +333,8 @@ class Narrower {
   void settle(Node& node) {
     if (node.is(Op::matmul)) settle_product(node);
     if (node.is(Op::attention) || node.is(Op::attention_grad))
-      for (unsigned i = 0; i < own_operands(node).size(); ++i) require(node, i, storage_);
+      for (unsigned i = 0; i < (reads_codes(node) ? 1 : own_operands(node).size()); ++i)
+        require(node, i, storage_);
     if (node.is(Op::update))
       if (const State* state = graph_.module().find_state(node.get(attr::state)))
         require(node, 0, state->dtype);

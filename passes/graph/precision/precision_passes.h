@@ -39,4 +39,22 @@ bool allow_tf32(Graph& graph, const AllowTf32Options& options = {});
 struct KeepAttentionRestOptions {};
 bool keep_attention_rest(Graph& graph, const KeepAttentionRestOptions& options = {});
 
+// ---- read_codes.cpp
+// read_codes: lets attentions read keys and values that are codes of 8 bits times a scale per head.
+//
+//   %wide = convert %codes : f32[b,s,g,d]
+//   %all = broadcast %scales {axes = [0, 1, 2]} : f32[b,s,g,d]
+//   %product = mul %wide, %all
+//   %k = convert %product : bf16[b,s,g,d]             (and likewise %v, of %more and %others)
+//   .. = attention %q, %k, %v ..
+//     =>
+//   .. = attention %q, %codes, %more, %scales, %others ..
+//
+// The scales may be of 16 bits and widened before or after the broadcast. So a kernel of attention reads a
+// byte per element, and multiplies the scores by the scales of the keys, and the weights by those of the
+// values. Ensures: k and v are not rounded to the type of q.
+
+struct ReadCodesOptions {};
+bool read_codes(Graph& graph, const ReadCodesOptions& options = {});
+
 }  // namespace smelt

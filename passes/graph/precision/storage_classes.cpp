@@ -233,7 +233,7 @@ void StorageClasses::add_body(const Node& node) {
 /// of what the body reads are not.
 void StorageClasses::add_attention(const Node& node) {
   const auto own = own_operands(node);
-  for (const Value* operand : own)
+  for (const Value* operand : reads_codes(node) ? own.take_front(1) : own)
     if (takes_part(operand)) constraints(operand).narrow = constraints(operand).read = true;
   for (const Value* argument : node.operands().drop_front(own.size()))
     if (takes_part(argument)) constraints(argument).read = true;

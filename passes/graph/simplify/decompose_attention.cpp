@@ -2,6 +2,7 @@
 // body.
 #include <limits>
 
+#include "ir/analysis/attention_form.h"
 #include "ir/analysis/uses.h"
 #include "ir/graph/body.h"
 #include "llvm/ADT/STLExtras.h"
@@ -134,11 +135,21 @@ Values means_and_rest(GraphBuilder& b, AttentionProducts& products, Value* weigh
   return {means, b.convert(b.sub(exact, b.convert(means, DType::f32)), v->dtype())};
 }
 
+/// Keys or values: operand number `operand`, in the type of q; codes times their scales, operand number
+/// `operand` + 2.
+Value* keys_or_values(GraphBuilder& b, const Node& node, unsigned operand) {
+  Value* codes = node.operand(operand);
+  if (!reads_codes(node)) return codes;
+  Value* scales = b.broadcast(widened(b, node.operand(operand + 2)), {0, 1, 2}, codes->shape());
+  return b.convert(b.mul(b.convert(codes, DType::f32), scales), node.operand(0)->dtype());
+}
+
 }  // namespace
 
 Values decompose_attention(GraphBuilder& b, const Node& node) {
   AttentionProducts products(b, node);
-  Value* score = products.of_heads(node.operand(0), node.operand(1), node.get(attr::scale));
+  Value *keys = keys_or_values(b, node, 1), *values = keys_or_values(b, node, 2);
+  Value* score = products.of_heads(node.operand(0), keys, node.get(attr::scale));
   const auto modified = returned(b, node, {score}, b.place());
   const MaskedScores scores = masked(b, node, modified[0]);
   b.set_source(products.part("softmax"));
@@ -151,10 +162,10 @@ Values decompose_attention(GraphBuilder& b, const Node& node) {
   }
   b.set_source(products.part("mix"));
   if (node.result_count() > 2) {
-    const Values made = means_and_rest(b, products, weights, node.operand(2));
+    const Values made = means_and_rest(b, products, weights, values);
     return {made[0], row_lse(b, scores), made[1]};
   }
-  Value* means = products.over_keys(weights, node.operand(2));
+  Value* means = products.over_keys(weights, values);
   const bool needs_lse = !node.result(1)->users().empty() || node.graph().is_output(node.result(1));
   return needs_lse ? Values{means, row_lse(b, scores)} : Values{means};
 }

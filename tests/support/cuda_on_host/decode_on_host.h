@@ -32,6 +32,12 @@ inline unsigned half_of(float x) {
   return bits;
 }
 inline unsigned pack(float low, float high) { return half_of(low) | half_of(high) << 16; }
+inline unsigned multiply_pairs(unsigned x, unsigned y) {
+  return pack(low_of(x) * low_of(y), high_of(x) * high_of(y));
+}
+inline unsigned add_pairs(unsigned x, unsigned y) {
+  return pack(low_of(x) + low_of(y), high_of(x) + high_of(y));
+}
 inline unsigned (&own_lanes())[32][6] {
   static thread_local unsigned lanes[32][32][6];
   return lanes[threadIdx.x / 32];

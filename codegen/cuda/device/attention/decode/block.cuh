@@ -76,12 +76,12 @@ SM void store_sums_of_parts(const Results& to, const Rows& rows, int count, int 
 // in `partials`, in device memory, and the last block to do so adds them up. `tickets` has a counter per tile
 // of rows to find the last block. If not kHasTickets, several such blocks form a cluster, and read each
 // other's partial results in shared memory.
-SM void attention(const Element* q, const Element* k, const Element* v, Element* o, float* lse,
+SM void attention(const Element* q, const Stored* k, const Stored* v, Element* o, float* lse,
                   float* partials, unsigned* tickets, long long queries, long long keys, long long q_b,
                   long long q_t, long long q_h, long long k_b, long long k_t, long long k_h, long long v_b,
                   long long v_t, long long v_h, long long o_b, long long o_t, long long o_h,
-                  const int* places, long long places_b, long long places_s, float scale,
-                  const BodyArguments& body) {
+                  const int* places, long long places_b, long long places_s, const Scales& k_scales,
+                  const Scales& v_scales, float scale, const BodyArguments& body) {
   __shared__ float warps[kPartFloats];
   const int all = (int)queries * kGroup, tiles = (all + kRows - 1) / kRows;
   // sharer: index of this block among the kBlocksOfRows blocks with the same rows. place: index of the tile
@@ -99,13 +99,17 @@ SM void attention(const Element* q, const Element* k, const Element* v, Element*
   const Places table{places + rows.b * places_b, places_s};
   const auto first_key = [&](int part) { return (parts.first + part * parts.each) * kUnit; };
   const int end = min(parts.end * kUnit, rows.keys);
+  const auto of_head = [&](const Scales& x) {
+    return Scales{x.at + rows.b * x.b + rows.key_head * x.h, x.b, x.place, x.h};
+  };
+  const Matrix km{k + rows.b * k_b + rows.key_head * k_h, k_t, of_head(k_scales)},
+      vm{v + rows.b * v_b + rows.key_head * v_h, v_t, of_head(v_scales)};
   Ahead ahead;
   look_ahead(ahead, table, first_key(sharer), end);
   for (int part = sharer; part < parts.count; part += kSharers) {
     Sums sums;
     clear(sums);
-    sum_keys(sums, own, {k + rows.b * k_b + rows.key_head * k_h, k_t},
-             {v + rows.b * v_b + rows.key_head * v_h, v_t}, table, body, rows,
+    sum_keys(sums, own, km, vm, table, body, rows,
              {first_key(part), min(first_key(part + 1), end), first_key(part + kSharers), end}, ahead);
     add_part(totals, of_warp, sums, part == sharer);
   }

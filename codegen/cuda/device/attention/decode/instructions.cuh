@@ -23,6 +23,20 @@ SM float high_of(unsigned word) {
 SM void transpose(unsigned& word) {
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(word));
 }
+// Returns x y for two pairs of elements.
+SM unsigned multiply_pairs(unsigned x, unsigned y) {
+  unsigned z;
+  asm("fma.rn." MMA_TYPE "x2 %0, %1, %2, %3;" : "=r"(z) : "r"(x), "r"(y), "r"(0x80008000u));
+  return z;
+}
+// Returns x + y for two pairs of elements.
+SM unsigned add_pairs(unsigned x, unsigned y) {
+  unsigned z;
+  asm("fma.rn." MMA_TYPE "x2 %0, %1, %2, %3;"
+      : "=r"(z)
+      : "r"(x), "r"(MMA_TYPE[0] == 'b' ? 0x3F803F80u : 0x3C003C00u), "r"(y));
+  return z;
+}
 // d += a b for matrices d[16, 8], a[16, 16] and b[16, 8], whose elements the lanes of the warp hold as
 // mma.m16n8k16 of the PTX manual says. With g = lane / 4 and q = lane % 4, a lane has
 //   d   rows g, g, g + 8, g + 8 and columns 2q, 2q + 1, 2q, 2q + 1

@@ -21,10 +21,10 @@ SM void load_queries(Queries& to, const Element* q, long long q_t, long long q_h
     const bool is_there = row < rows.count;
     const Element* const from =
         q + query_of(rows, is_there ? row : 0) * q_t + head_of(rows, is_there ? row : 0) * q_h;
-    Piece pieces[kTurns];
+    Piece<Element> pieces[kTurns];
 #pragma unroll
     for (int turn = 0; turn < kTurns; ++turn) pieces[turn] = piece_at(from, turn, is_there);
-    widen(to.of[row], pieces);
+    widen(to.of[row], pieces, 1.0f);
 #pragma unroll
     for (int e = 0; e < kOwn; ++e) to.of[row][e] *= scale;
   }
@@ -54,8 +54,9 @@ SM void move_base(Sums& sums, int row, float base) {
 }
 
 // Adds the kLoads keys of a step to the sums of the group. scores: the scores [kLoads][kRows] of these keys,
-// which are replaced by the weights. v: the values.
-SM void add_values(Sums& sums, float (&scores)[kValues], const Piece (&v)[kLoads][kTurns]) {
+// which are replaced by the weights. v: the values. scales: of values that are codes.
+SM void add_values(Sums& sums, float (&scores)[kValues], const Piece<Stored> (&v)[kLoads][kTurns],
+                   const float (&scales)[kLoads]) {
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
     float top = sums.base[row];
@@ -69,7 +70,7 @@ SM void add_values(Sums& sums, float (&scores)[kValues], const Piece (&v)[kLoads
 #pragma unroll
   for (int i = 0; i < kLoads; ++i) {
     float value[kOwn];
-    widen(value, v[i]);
+    widen(value, v[i], scales[i]);
 #pragma unroll
     for (int row = 0; row < kRows; ++row)
 #pragma unroll
@@ -110,10 +111,16 @@ SM void sum_keys(Sums& sums, const Queries& q, const Matrix& k, const Matrix& v,
     const int own = first + group_of_lanes();  // the first of the lane's keys own + i * kTogether
     // The slots of these keys.
     int at[kLoads];
-    Piece keys[kLoads][kTurns], values[kLoads][kTurns];
+    Piece<Stored> keys[kLoads][kTurns], values[kLoads][kTurns];
+    float key_scales[kLoads], value_scales[kLoads];
 #pragma unroll
     for (int i = 0; i < kLoads; ++i)
       at[i] = own + i * kTogether < end ? place_of(places, own + i * kTogether) : 0;
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      key_scales[i] = scale_at(k, at[i], own + i * kTogether < end);
+      value_scales[i] = scale_at(v, at[i], own + i * kTogether < end);
+    }
 #pragma unroll
     for (int i = 0; i < kLoads; ++i)
 #pragma unroll
@@ -125,8 +132,8 @@ SM void sum_keys(Sums& sums, const Queries& q, const Matrix& k, const Matrix& v,
       for (int turn = 0; turn < kTurns; ++turn)
         values[i][turn] = piece_at(v.at + at[i] * v.place, turn, own + i * kTogether < end);
     float scores[kValues];
-    score_keys(scores, q.of, keys, body, rows, first, end, seen);
-    add_values(sums, scores, values);
+    score_keys(scores, q.of, keys, key_scales, body, rows, first, end, seen);
+    add_values(sums, scores, values, value_scales);
   }
 }
 

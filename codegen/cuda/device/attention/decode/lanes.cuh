@@ -22,20 +22,27 @@ constexpr int kValues = kLoads * kRows, kScores = kValues > kLanes ? kValues / k
 SM int lane_of_key() { return (threadIdx.x & 31) % kLanes; }
 SM int group_of_lanes() { return (threadIdx.x & 31) / kLanes; }
 
-// A piece of a key or value, which a lane loads at once: kVector elements, at most 16 bytes.
-typedef Pack<Element, kVector> Piece;
+// A piece of a key, value or query of type T, which a lane loads at once: kVector elements, at most 16 bytes.
+template <typename T>
+using Piece = Pack<T, kVector>;
 // Returns whether the lane has a piece in this turn (0 to kTurns - 1). Some lanes may have none in the last
 // turn.
 SM bool has_piece(int turn) { return kPieces % kLanes == 0 || turn * kLanes + lane_of_key() < kPieces; }
 // Loads the lane's piece of the key or value at address `from`. Returns zeros if the lane has no piece in
 // this turn, or if `is_there` is false.
-SM Piece piece_at(const Element* from, int turn, bool is_there) {
-  Piece piece = {};
-  if (is_there && has_piece(turn)) piece = *(const Piece*)(from + (turn * kLanes + lane_of_key()) * kVector);
+template <typename T>
+SM Piece<T> piece_at(const T* from, int turn, bool is_there) {
+  Piece<T> piece = {};
+  if (is_there && has_piece(turn))
+    piece = *(const Piece<T>*)(from + (turn * kLanes + lane_of_key()) * kVector);
   return piece;
 }
-// Converts the lane's pieces of a key or value to f32.
-SM void widen(float (&to)[kOwn], const Piece (&from)[kTurns]) {
+// Converts the lane's pieces of a key, value or query to f32, and multiplies codes by their scale.
+template <typename T>
+SM void widen(float (&to)[kOwn], const Piece<T> (&from)[kTurns], float scale) {
 #pragma unroll
-  for (int i = 0; i < kOwn; ++i) to[i] = sm_get(from[i / kVector].at[i % kVector]);
+  for (int i = 0; i < kOwn; ++i) {
+    to[i] = (float)sm_get(from[i / kVector].at[i % kVector]);
+    if (kHasCodes) to[i] *= scale;
+  }
 }

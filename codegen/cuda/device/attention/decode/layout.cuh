@@ -30,12 +30,25 @@ SM float exponential(float x) {
 // Returns exp(x - base) for x <= base. If both are -inf, as before the first visible key, the result is 0.
 SM float below(float x, float base) { return exponential(x - (base == -infinity() ? 0.0f : base)); }
 
-// The keys or values of one batch element and key head. They are stored in numbered slots. at: address of
-// slot 0. place: elements from one slot to the next.
-struct Matrix {
-  const Element* at;
-  long long place;
+// The scales of codes (kHasCodes): keys or values are codes of 8 bits, each times the scale of its slot. at:
+// address of a scale. b, place, h: elements from one batch element, slot and key head to the next. Without
+// codes, Stored is Element, and scales are not read.
+struct Scales {
+  const Scale* at;
+  long long b, place, h;
 };
+// The keys or values of one batch element and key head. They are stored in numbered slots. at: address of
+// slot 0. place: elements from one slot to the next. scales: those of this batch element and key head.
+struct Matrix {
+  const Stored* at;
+  long long place;
+  Scales scales;
+};
+// Returns the scale of the key or value in a slot; 1 without codes, and 0 if is_there is false.
+SM float scale_at(const Matrix& matrix, int slot, bool is_there) {
+  if (!kHasCodes) return 1.0f;
+  return is_there ? (float)sm_get(matrix.scales.at[slot * matrix.scales.place]) : 0.0f;
+}
 // A table with the slot of each key of a batch element, as for a paged cache. at: the table's entry for
 // key 0. place: entries from one key to the next. The table is read only if kHasPlaces. Otherwise key s is
 // in slot s.

@@ -32,13 +32,14 @@ SM void add_lanes(float (&x)[kValues]) {
 // Computes the modified scores of a step. All lanes of a warp call it. scores[i * kRows + row] becomes the
 // modified score of row number `row` of the block and of key first + i * kTogether + group_of_lanes(). It
 // is -inf if this key is not less than `end`, or if the block has no such row. q and k: the lane's elements
-// of the queries and of the keys. seen: 2 if every row sees all keys of the step, otherwise 1.
-SM void score_keys(float (&scores)[kValues], const float (&q)[kRows][kOwn], const Piece (&k)[kLoads][kTurns],
+// of the queries and of the keys. scales: of keys that are codes. seen: 2 if every row sees all keys of the step, otherwise 1.
+SM void score_keys(float (&scores)[kValues], const float (&q)[kRows][kOwn],
+                   const Piece<Stored> (&k)[kLoads][kTurns], const float (&scales)[kLoads],
                    const BodyArguments& body, const Rows& rows, int first, int end, int seen) {
 #pragma unroll
   for (int i = 0; i < kLoads; ++i) {
     float key[kOwn];
-    widen(key, k[i]);
+    widen(key, k[i], scales[i]);
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
       float sum = 0.0f;

@@ -9,9 +9,19 @@
 // Requires: instructions.cuh and keys.cuh.
 
 
+// A piece is 8 elements of the head. A lane loads runs of adjacent pieces: kKeyRun pieces of a key, and
+// kValueRun pieces of a value, two where these are codes and the lanes still have enough runs.
 // kPieces: pieces of a key or value. kOfKey: pieces of a key or query per lane. kOfValue: pieces of a value
 // per lane.
-constexpr int kPieces = kHead / 8, kOfKey = (kPieces + 3) / 4, kOfValue = (kPieces + 7) / 8;
+constexpr int kPieces = kHead / 8, kKeyRun = kWidest == 16 && kPieces % 8 == 0 ? 2 : 1,
+              kValueRun = kWidest == 16 && kPieces % 16 == 0 ? 2 : 1;
+SM constexpr int runs_of(int run, int lanes) { return (kPieces + run * lanes - 1) / (run * lanes); }
+constexpr int kOfKey = kKeyRun * runs_of(kKeyRun, 4), kOfValue = kValueRun * runs_of(kValueRun, 8);
+// Returns the piece of the head that is number i of lane `lane` of `lanes`, if each loads runs of kRun pieces.
+template <int kRun>
+SM int piece_of(int lane, int lanes, int i) {
+  return (lane + lanes * (i / kRun)) * kRun + i % kRun;
+}
 // kTile: keys of a tile. kStep: keys that a warp processes in a step.
 constexpr int kTile = 16, kStep = kLoads * kTile;
 // Whether the values of a step are loaded before the scores are computed. With wide heads there are not
@@ -23,19 +33,61 @@ constexpr bool kEarlyValues = kHead <= 128;
 SM int quad() { return (threadIdx.x & 31) >> 2; }
 SM int lane_of_quad() { return threadIdx.x & 3; }
 
-// A piece: eight elements, two in each word.
+// A piece of Elements, two in each word; and one of Stored, which is the same without codes, and else has four
+// codes in each word.
 struct alignas(16) Words {
   unsigned of[4];
 };
-// Loads piece number `piece` of the row of elements at `from`. Returns zeros if the head has no such piece,
-// or if is_there is false.
-SM Words words_at(const Element* from, int piece, bool is_there) {
-  Words words = {};
-  if (is_there && piece < kPieces) words = *(const Words*)(from + piece * 8);
+struct alignas(8 * sizeof(Stored)) Codes {
+  unsigned of[2 * sizeof(Stored)];
+};
+// Loads the pieces that lane `lane` of `lanes` has of the key or value at `from`, in runs of kRun. Pieces that
+// the head does not have, and all if is_there is false, become zeros.
+template <int kRun, int kCount>
+SM void load_pieces(Codes (&to)[kCount], const Stored* from, int lane, int lanes, bool is_there) {
+  struct alignas(kRun * sizeof(Codes)) Run {
+    Codes of[kRun];
+  };
+#pragma unroll
+  for (int i = 0; i < kCount; i += kRun) {
+    const int piece = piece_of<kRun>(lane, lanes, i);
+    Run run = {};
+    if (is_there && piece < kPieces) run = *(const Run*)(from + piece * 8);
+#pragma unroll
+    for (int each = 0; each < kRun; ++each) to[i + each] = run.of[each];
+  }
+}
+// Returns the elements of a piece of a key. From codes, the pairs of elements are 0 and 2, 1 and 3, 4 and 6,
+// 5 and 7.
+SM Words key_words(const Codes& piece) {
+  Words words;
+#pragma unroll
+  for (int w = 0; w < 4; ++w)
+    words.of[w] = kHasCodes ? two_numbers(piece.of[w / 2] >> 8 * (w % 2)) : piece.of[w];
   return words;
 }
+// Returns element `element` of two pieces, that of `a` in the lower 16 bits.
+SM unsigned pair_of(const Codes& a, const Codes& b, int element) {
+  if (kHasCodes) {
+    const int byte = element % 4;
+    return two_numbers(bytes_of(a.of[element / 4], b.of[element / 4], byte | (4 + byte) << 8));
+  }
+  return bytes_of(a.of[element / 2], b.of[element / 2], element % 2 == 0 ? 0x5410 : 0x7632);
+}
+// Loads piece number `piece` of the query at `from`, in the order of key_words. Returns zeros if the head has
+// no such piece, or if is_there is false.
+SM Words query_words(const Element* from, int piece, bool is_there) {
+  Words words = {};
+  if (is_there && piece < kPieces) words = *(const Words*)(from + piece * 8);
+  if (!kHasCodes) return words;
+  Words turned;
+#pragma unroll
+  for (int w = 0; w < 4; ++w)
+    turned.of[w] = bytes_of(words.of[w / 2 * 2], words.of[w / 2 * 2 + 1], w % 2 == 0 ? 0x5410 : 0x7632);
+  return turned;
+}
 
-// The pieces lane_of_quad(), lane_of_quad() + 4, ... of the query of row quad(), and the scale of the scores.
+// The lane's pieces of the query of row quad(), those of a key, and the scale of the scores.
 struct Queries {
   Words of[kOfKey];
   float scale;
@@ -49,13 +101,13 @@ SM void load_queries(Queries& to, const Element* q, long long q_t, long long q_h
   const int row = is_there ? quad() : 0;
   const Element* const from = q + query_of(rows, row) * q_t + head_of(rows, row) * q_h;
 #pragma unroll
-  for (int i = 0; i < kOfKey; ++i) to.of[i] = words_at(from, lane_of_quad() + 4 * i, is_there);
+  for (int i = 0; i < kOfKey; ++i) to.of[i] = query_words(from, piece_of<kKeyRun>(lane_of_quad(), 4, i), is_there);
   to.scale = scale;
 }
 
 // The sums of a warp over its keys so far. A lane has them for rows 2 * lane_of_quad() + r, r = 0 and 1.
 // base: the largest score. weights: the sum of the weights exp(score - base) of the keys whose scores the
-// lane has. of[4 * i + j]: sums of weight * value for the elements 2j and 2j + 1 of piece quad() + 8 * i:
+// lane has. of[4 * i + j]: sums of weight * value for the elements 2j and 2j + 1 of the lane's piece i:
 // number 2 * e + r is for element 2j + e and row r.
 struct Sums {
   float base[2], weights[2], of[4 * kOfValue][4];
@@ -84,23 +136,25 @@ SM float sum_of_quads(float x) {
 
 // Computes the modified scores of a tile. scores[2 * i + r] becomes that of key first + quad() + 8 * i and
 // row 2 * lane_of_quad() + r. It is -inf if this key is not less than `end`, or if the block has no such row.
-// keys: the lane's pieces of keys first + quad() and first + quad() + 8. seen: 2 if every row sees all keys
-// of the tile, otherwise 1.
-SM void score_tile(float (&scores)[4], const Queries& q, const Words (&keys)[2][kOfKey],
-                   const BodyArguments& body, const Rows& rows, int first, int end, int seen) {
+// keys: the lane's pieces of keys first + quad() and first + quad() + 8, and `scales` their scales. seen: 2 if
+// every row sees all keys of the tile, otherwise 1.
+SM void score_tile(float (&scores)[4], const Queries& q, const Codes (&keys)[2][kOfKey],
+                   const float (&scales)[2], const BodyArguments& body, const Rows& rows, int first, int end, int seen) {
   // The products add to two sums alternately, so that a product need not wait for the product just before it.
   float sums[2][4] = {};
 #pragma unroll
-  for (int i = 0; i < kOfKey; ++i)
+  for (int i = 0; i < kOfKey; ++i) {
+    const Words x = key_words(keys[0][i]), y = key_words(keys[1][i]);
 #pragma unroll
     for (int w = 0; w < 4; w += 2) {
-      const unsigned a[4] = {keys[0][i].of[w], keys[1][i].of[w], keys[0][i].of[w + 1], keys[1][i].of[w + 1]};
+      const unsigned a[4] = {x.of[w], y.of[w], x.of[w + 1], y.of[w + 1]};
       multiply(sums[w / 2], a, q.of[i].of[w], q.of[i].of[w + 1]);
     }
+  }
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
     const int key = first + quad() + 8 * (e / 2), row = 2 * lane_of_quad() + e % 2;
-    const float score = (sums[0][e] + sums[1][e]) * q.scale;
+    const float score = (sums[0][e] + sums[1][e]) * (kHasCodes ? q.scale * scales[e / 2] : q.scale);
     const float modified = seen != 2            ? modified_score<false>(body, rows, row, key, score)
                            : kPlainWhenUnmasked ? score
                                                 : modified_score<true>(body, rows, row, key, score);
@@ -135,26 +189,26 @@ SM void weigh(Sums& sums, float (&scores)[kLoads][4]) {
 }
 
 // Adds a tile of keys to the sums of weight * value. weights: those of the tile, as scores of score_tile.
-// values: the lane's pieces of the values 2 * lane_of_quad() + {0, 1, 8, 9} of the tile.
-SM void add_tile(Sums& sums, const float (&weights)[4], const Words (&values)[4][kOfValue]) {
+// values: the lane's pieces of the values 2 * lane_of_quad() + {0, 1, 8, 9} of the tile. scales: those of
+// values quad() and quad() + 8.
+SM void add_tile(Sums& sums, const float (&weights)[4], const Codes (&values)[4][kOfValue],
+                 const float (&scales)[2]) {
   // most: the weights, rounded to elements. rest: the rounding errors, rounded to elements. Index 0 is for
   // the keys of the lower half of the tile, and index 1 for those of the upper half.
   unsigned most[2], rest[2];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    const float x = weights[2 * i], y = weights[2 * i + 1];
+    const float scale = kHasCodes ? scales[i] : 1.0f, x = weights[2 * i] * scale,
+                y = weights[2 * i + 1] * scale;
     most[i] = pack(x, y), rest[i] = pack(x - low_of(most[i]), y - high_of(most[i]));
     transpose(most[i]), transpose(rest[i]);
   }
 #pragma unroll
   for (int i = 0; i < 4 * kOfValue; ++i) {
-    const auto word = [&](int key) { return values[key][i / 4].of[i % 4]; };
     unsigned a[4];
 #pragma unroll
-    for (int k = 0; k < 2; ++k) {
-      a[2 * k] = (word(2 * k) & 0xFFFFu) | word(2 * k + 1) << 16;
-      a[2 * k + 1] = word(2 * k) >> 16 | (word(2 * k + 1) & 0xFFFF0000u);
-    }
+    for (int e = 0; e < 4; ++e)
+      a[e] = pair_of(values[e / 2 * 2][i / 4], values[e / 2 * 2 + 1][i / 4], i % 4 * 2 + e % 2);
     multiply(sums.of[i], a, most[0], most[1]);
     multiply(sums.of[i], a, rest[0], rest[1]);
   }
@@ -205,16 +259,17 @@ SM void sum_keys(Sums& sums, const Queries& q, const Matrix& k, const Matrix& v,
       look_ahead(ahead, places, part.next, part.last);
     const int seen = seen_of(body, rows, first, min(first + kStep, end));
     if (seen == 0) continue;
-    Words keys[kLoads][2][kOfKey], values[kLoads][4][kOfValue];
+    Codes keys[kLoads][2][kOfKey], values[kLoads][4][kOfValue];
+    float key_scales[kLoads][2], value_scales[kLoads][2];
 #pragma unroll
     for (int i = 0; i < kLoads; ++i)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int key = quad() + 8 * half, tile = first + i * kTile;
-        const Element* const from = k.at + row_of_key(own[i], tile, key) * k.place;
-#pragma unroll
-        for (int p = 0; p < kOfKey; ++p)
-          keys[i][half][p] = words_at(from, lane_of_quad() + 4 * p, tile + key < end);
+        const int slot = row_of_key(own[i], tile, key);
+        const bool is_there = tile + key < end;
+        key_scales[i][half] = scale_at(k, slot, is_there), value_scales[i][half] = scale_at(v, slot, is_there);
+        load_pieces<kKeyRun>(keys[i][half], k.at + slot * k.place, lane_of_quad(), 4, is_there);
       }
     const auto load_values = [&] {
 #pragma unroll
@@ -222,21 +277,19 @@ SM void sum_keys(Sums& sums, const Queries& q, const Matrix& k, const Matrix& v,
 #pragma unroll
         for (int each = 0; each < 4; ++each) {
           const int key = 2 * lane_of_quad() + each % 2 + each / 2 * 8, tile = first + i * kTile;
-          const Element* const from = v.at + row_of_key(own[i], tile, key) * v.place;
-#pragma unroll
-          for (int p = 0; p < kOfValue; ++p)
-            values[i][each][p] = words_at(from, quad() + 8 * p, tile + key < end);
+          load_pieces<kValueRun>(values[i][each], v.at + row_of_key(own[i], tile, key) * v.place, quad(), 8,
+                                 tile + key < end);
         }
     };
     if (kEarlyValues) load_values();
     float scores[kLoads][4];
 #pragma unroll
     for (int i = 0; i < kLoads; ++i)
-      score_tile(scores[i], q, keys[i], body, rows, first + i * kTile, end, seen);
+      score_tile(scores[i], q, keys[i], key_scales[i], body, rows, first + i * kTile, end, seen);
     if (!kEarlyValues) load_values();
     weigh(sums, scores);
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) add_tile(sums, scores[i], values[i]);
+    for (int i = 0; i < kLoads; ++i) add_tile(sums, scores[i], values[i], value_scales[i]);
   }
 }
 
@@ -256,7 +309,7 @@ SM void add_part(Totals& totals, float* to, const Sums& sums, bool is_first) {
     if (!is_first) whole.base = totals.base[r], whole.weights = totals.weights[r];
 #pragma unroll
     for (int i = 0; i < 8 * kOfValue; ++i) {
-      const int piece = quad() + i / 8 * 8;
+      const int piece = piece_of<kValueRun>(quad(), 8, i / 8);
       if (row >= kRows || piece >= kPieces) continue;
       float& sum = to[row * kPitch + piece * 8 + i % 8];
       Whole own = whole;

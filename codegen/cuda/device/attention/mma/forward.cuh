@@ -9,19 +9,21 @@
 // the arguments. x_b, x_t and x_h are the strides of x along batch, position and head, in elements. Shared
 // memory: kRows rows of Q, kColumns rows of K and kColumns rows of V. At the end, the results are staged
 // in place of the rows of Q.
-SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* rest, float* lse,
+SM void attention(const Half* q, const Stored* k, const Stored* v, Half* o, Half* rest, float* lse,
                   long long batch, long long heads, long long group, long long queries, long long keys,
                   long long q_b, long long q_t, long long q_h, long long k_b, long long k_t, long long k_h,
                   long long v_b, long long v_t, long long v_h, long long o_b, long long o_t, long long o_h,
                   long long rest_b, long long rest_t, long long rest_h, const int* places, long long places_b,
-                  long long places_s, float scale, const BodyArguments& body) {
+                  long long places_s, float scale, const BodyArguments& body, const Scales& k_scales = {},
+                  const Scales& v_scales = {}) {
   extern __shared__ __align__(128) unsigned char memory[];
   const int tiles = ((int)queries + kRows - 1) / kRows;
   const Place place = place_of(blockIdx.x, tiles, (int)(batch * heads), keys * 4 * kHead);
   const Head head{place.head / (int)heads, place.head % (int)heads, (int)heads, (int)queries, (int)keys};
   const int row0 = (tiles - 1 - place.tile) * kRows, kv = head.h / (int)group;
-  const Matrix qm{q + head.b * q_b + head.h * q_h, q_t}, km{k + head.b * k_b + kv * k_h, k_t},
-      vm{v + head.b * v_b + kv * v_h, v_t};
+  const Matrix qm{q + head.b * q_b + head.h * q_h, q_t};
+  const Keys km = keys_of(k, k_b, k_t, k_h, k_scales, head.b, kv),
+             vm = keys_of(v, v_b, v_t, v_h, v_scales, head.b, kv);
   const TableRows table{places + head.b * places_b, places_s};
   const unsigned qs = shared_address(memory), ks = qs + kRows * kPitch, vs = ks + kColumns * kPitch;
   const unsigned staging = qs + warp_row() * kPitch;

@@ -101,8 +101,9 @@ SM void attention(const Half* q, const Half* k, const Half* v, Half* o, Half* re
   const Place place = place_of(blockIdx.x, tiles, (int)(batch * heads), keys * 4 * kHead);
   const Head head{place.head / (int)heads, place.head % (int)heads, (int)heads, (int)queries, (int)keys};
   const int row0 = (tiles - 1 - place.tile) * kRows, kv = head.h / (int)group;
-  const Matrix qm{q + head.b * q_b + head.h * q_h, q_t}, km{k + head.b * k_b + kv * k_h, k_t},
-      vm{v + head.b * v_b + kv * v_h, v_t};
+  const Matrix qm{q + head.b * q_b + head.h * q_h, q_t};
+  const Keys km = keys_of(k, k_b, k_t, k_h, Scales{}, head.b, kv),
+             vm = keys_of(v, v_b, v_t, v_h, Scales{}, head.b, kv);
   const TableRows table{places + head.b * places_b, places_s};
   const unsigned qs = shared_address(memory), ks = qs + kRows * kPitch, vs = ks + kColumns * kPitch;
   const unsigned staging = qs + warp_row() * kPitch;
