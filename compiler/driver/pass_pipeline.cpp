@@ -94,11 +94,10 @@ class PipelineBuilder {
     std::vector<PassCall> calls = {pass::bound_ids(),        pass::simplify(),        pass::refine_axes(),
                                    pass::simplify(),         pass::match_attention(), pass::sink_masks(),
                                    pass::group_query_heads()};
-    if (options_.build.same_bits)
-      calls.push_back(pass::round_results({options_.storage}));
-    else
-      calls.insert(calls.begin(),
-                   pass::read_codes());  // before rewrites of axes, which leave attentions as they are
+    if (options_.build.same_bits) calls.push_back(pass::round_results({options_.storage}));
+    // Before rewrites of axes, which leave attentions as they are.
+    const bool reads_codes = options_.mode == Mode::infer && !options_.build.same_bits;
+    if (reads_codes) calls.insert(calls.begin(), pass::read_codes());
     append(calls,
            {decomposition(facts_.trains || differentiates()
                               ? composites_with_vjp()

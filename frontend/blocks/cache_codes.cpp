@@ -4,7 +4,7 @@
 namespace smelt {
 namespace {
 
-/// Of a head of zeros, too, the scale is above 0, and neither it nor its inverse is subnormal.
+/// Least magnitude that a scale is computed from: neither the scale nor its inverse is 0 or subnormal.
 constexpr double kLeast = 1e-30;
 
 double largest_code(CacheCodes codes) { return codes == CacheCodes::int8 ? 127 : 448; }

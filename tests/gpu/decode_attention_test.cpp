@@ -1,5 +1,6 @@
 // Attention of few queries over caches on the GPU of this machine: against the evaluator, the same bits alone
 // and among others, and the template that the sizes ask for; skipped where there is no GPU.
+#include "frontend/blocks/blocks.h"
 #include "runtime/cuda/device.h"
 #include "tests/compiler/cpu_against_evaluator.h"
 #include "tests/support/cached_attention.h"
@@ -42,6 +43,35 @@ TEST_F(GpuDecodeAttention, AreRightInEveryType) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16})
     for (const int64_t width : {12, 17, 64, 80, 128, 256})
       expect_right({.width = width, .dtype = dtype}, {0, 300, 776});
+}
+
+/// Compared with the exact attention of the same codes. Kernels for tiles of queries also round keys and
+/// values.
+TEST_F(GpuDecodeAttention, AreRightForCodesOfEightBits) {
+  for (const CacheCodes codes : {CacheCodes::int8, CacheCodes::fp8})
+    for (const DType dtype : {DType::f32, DType::bf16, DType::f16})
+      for (const int64_t width : {12, 17, 64, 80, 128, 256})
+        for (const int64_t queries : {1, 70}) {
+          const auto with = [&](DType type) {
+            return CachedAttention{
+                .keys = 3000,
+                .width = width,
+                .most_queries = 70,
+                .dtype = type,
+                .stored = [=](GraphBuilder& b, Value* x) { return numbers_of(b, coded(b, x, codes), type); }};
+          };
+          const auto module = testing::module_of(with(dtype)), exact = testing::module_of(with(DType::f32));
+          const Tensors inputs = testing::inputs_of(*module, {5, 64, 2900}, queries);
+          const Tensors expected =
+              evaluate(*exact->graphs[0], inputs, {},
+                       {.symbols = {{"B", 3}, {"T", queries}}, .philox = {}, .round = true, .single = true})
+                  .outputs;
+          Session session = session_of(*module, dtype);
+          const Tensors actual = testing::run_entry(session, "main", {}, inputs);
+          const double bound = dtype == DType::f32 ? 1e-5 : dtype == DType::bf16 ? 8e-3 : 1.2e-3;
+          EXPECT_LE(testing::relative_error(actual.at("y"), expected.at("y")), bound)
+              << name(dtype) << ", width " << width << ", queries " << queries;
+        }
 }
 
 TEST_F(GpuDecodeAttention, AreRightForEveryGroup) {

@@ -60,8 +60,12 @@ bool differs_by_head(const Kernel& kernel, int id) {
   return std::ranges::any_of(x.operands, [&](int operand) { return differs_by_head(kernel, operand); });
 }
 
-/// Keys that a lane loads at a time for tensor cores, where keys are codes, of half the bytes.
-constexpr int kLoadsOfCodes = 2;
+/// Tiles of 16 keys per step of a warp, and blocks per multiprocessor, on tensor cores where keys are codes.
+/// A tile of codes has half the bytes, so a step has two if the registers suffice.
+struct LoadsAndBlocks {
+  int loads, blocks;
+};
+constexpr LoadsAndBlocks kTilesOfCodes[] = {{2, 3}, {2, 2}, {1, 3}, {1, 2}};
 
 DType param_type(const Kernel& kernel, const AttentionKernel::Matrix& matrix) {
   return kernel.params[static_cast<size_t>(matrix.param)].dtype;
@@ -153,9 +157,12 @@ std::vector<FewTiles> lighter_few_tiles(const FewTiles& tiles, const Kernel& ker
   if (kernel.attention->part_keys > 0) return {tiles};
   std::vector<FewTiles> all;
   if (auto on_tensor_cores = tensor_tiles(tiles, kernel)) {
-    const int most = kernel.attention->scales.empty() ? 1 : kLoadsOfCodes;
-    for (on_tensor_cores->loads = most; on_tensor_cores->loads > 0; on_tensor_cores->loads /= 2)
+    if (kernel.attention->scales.empty()) all.push_back(*on_tensor_cores);
+    for (const LoadsAndBlocks& each : kTilesOfCodes) {
+      if (kernel.attention->scales.empty() || each.blocks > on_tensor_cores->blocks) continue;
       all.push_back(*on_tensor_cores);
+      all.back().loads = each.loads, all.back().blocks = each.blocks;
+    }
   }
   for (FewTiles lighter = tiles; lighter.loads > 0; lighter.loads /= 2) all.push_back(lighter);
   return all;

@@ -34,6 +34,7 @@ class CompileOptions(TypedDict, total=False):
     hidden_states: bool
     # Generation.
     kv_cache: bool
+    cache_type: Literal["float", "bf16", "int8", "fp8"]
     sampler: bool
     cache_pages: int
     step_tokens: int

@@ -126,7 +126,7 @@ bool reads_codes(const Program& program) {
   });
 }
 
-/// Of the same codes: kernels round the result, and mma also keys, values and weights.
+/// Compares y with the exact attention of the same codes: kernels round y, and mma also keys and weights.
 void expect_right(const CachedAttention& cache, CacheCodes codes, const std::vector<int64_t>& past,
                   const char* target, int64_t queries = 1, double roundings = 1) {
   CachedAttention exact = cache;

@@ -18,8 +18,8 @@ SM unsigned bytes_of(unsigned low, unsigned high, unsigned digits) {
 }
 
 // Returns the numbers of the codes in bits 0 to 7 and 16 to 23; the other bits are not looked at. kIntegerCodes:
-// the codes are i8. bf16 has place for 7 of the bits behind the leading one of 128, so the sign is subtracted
-// as -128 or -256. f16 has place for all 8 behind that of 1024.
+// the codes are i8. A bf16 from 128 to 255 has 7 bits for the code, so the sign is added as -128 or -256. An
+// f16 from 1024 to 2047 has bits for all 8.
 // Otherwise the codes are e4m3: the exponent is moved to its place, and its bias is multiplied away. NaN, which
 // caches do not have, becomes 480.
 SM unsigned two_numbers(unsigned codes) {
