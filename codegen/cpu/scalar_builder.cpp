@@ -1,6 +1,7 @@
 #include "codegen/cpu/scalar_builder.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace smelt {
 
@@ -39,6 +40,19 @@ V ScalarBuilder::widen(V value, int width) {
   return width_of(value->getType()) == width ? value : b.CreateVectorSplat(width, value);
 }
 
+/// As llvm.fptosi.sat, which LLVM computes one element at a time.
+V ScalarBuilder::saturated(V value, llvm::Type* whole) {
+  const unsigned bits = whole->getScalarSizeInBits();
+  const double end = std::ldexp(1.0, static_cast<int>(bits) - 1);
+  V above = b.CreateFCmpOGE(value, constant(value, end)),
+    below = b.CreateFCmpOLT(value, constant(value, -end));
+  V fits = b.CreateAnd(b.CreateFCmpOGE(value, constant(value, -end)), b.CreateNot(above));  // no NaN
+  V number = b.CreateFPToSI(b.CreateSelect(fits, value, constant(value, 0)), whole);
+  const auto bound = [&](llvm::APInt number_at_end) { return llvm::ConstantInt::get(whole, number_at_end); };
+  number = b.CreateSelect(above, bound(llvm::APInt::getSignedMaxValue(bits)), number);
+  return b.CreateSelect(below, bound(llvm::APInt::getSignedMinValue(bits)), number);
+}
+
 V ScalarBuilder::coerce(V value, ComputeKind kind) {
   const ComputeKind from = kind_of(value);
   llvm::Type* real = with_element(value->getType(), b.getFloatTy());
@@ -50,8 +64,7 @@ V ScalarBuilder::coerce(V value, ComputeKind kind) {
                                      : b.CreateICmpNE(value, integer(value, 0));
   if (kind == ComputeKind::real)
     return from == ComputeKind::flag ? b.CreateUIToFP(value, real) : b.CreateSIToFP(value, real);
-  if (from == ComputeKind::real)
-    return b.CreateIntrinsic(intrinsic::fptosi_sat, {whole, value->getType()}, {value});
+  if (from == ComputeKind::real) return saturated(value, whole);
   return from == ComputeKind::flag ? b.CreateZExt(value, whole) : b.CreateSExtOrTrunc(value, whole);
 }
 

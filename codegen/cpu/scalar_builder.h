@@ -53,6 +53,9 @@ class ScalarBuilder {
   V polynomial(V x, std::initializer_list<double> coefficients);
   /// Returns x p(x^2) / q(x^2), limited to [-1, 1]. x is first limited to [-limit, limit].
   V odd_rational(V x, double limit, std::initializer_list<double> p, std::initializer_list<double> q);
+  /// Returns the integers of type `whole` nearest to 0 from the floats: the least and the largest one for
+  /// floats beyond them, and 0 for NaN.
+  V saturated(V value, llvm::Type* whole);
   V floor_by_conversion(V a);
   V round_by_addition(V a);
   V power_of_two(V exponent);  // 2^exponent, for an i32 exponent from -126 to 127

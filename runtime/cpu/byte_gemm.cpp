@@ -13,9 +13,9 @@ namespace smelt {
 namespace {
 namespace bytes {
 
-constexpr int64_t kPanel = 64;             // columns of B that are packed and multiplied together
+constexpr int64_t kPanel = 48;             // columns of B that are packed and multiplied together
 constexpr int64_t kQuad = 4;               // products along k that one instruction adds up
-constexpr int kRows = 6;                   // of a block of C whose sums fit into the registers
+constexpr int kRows = 8;                   // of a block of C whose sums fit into the registers
 constexpr int64_t kLeastWork = 1 << 18;    // products from which on threads pay
 constexpr int64_t kTooManyRows = 1 << 12;  // of a part of A, so that threads share the work evenly
 
@@ -101,21 +101,21 @@ template <int R>
 void add_rows_vnni(const Block& block) {
   constexpr int kVectors = kPanel / 16;
   __m512i sums[R][kVectors], of_rows[R];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
     of_rows[r] = _mm512_setzero_si512();
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_setzero_si512();
   }
   const auto add = [&](int64_t i, const auto& quad) __attribute__((always_inline)) {
     __m512i columns[kVectors];
     const uint8_t* from = block.panel + i * kPanel;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) columns[v] = _mm512_loadu_si512(from + v * 64);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       const __m512i numbers = _mm512_set1_epi32(quad(block.a + r * block.a_stride, i));
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) sums[r][v] = _mm512_dpbusd_epi32(sums[r][v], columns[v], numbers);
     }
   };
@@ -127,7 +127,7 @@ void add_rows_vnni(const Block& block) {
       return quad;
     });
   if (i < block.k) add(i, [&](const int8_t* row, int64_t at) { return quad_of(row, at, block.k); });
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
     const int8_t* row = block.a + r * block.a_stride;
     int64_t at = 0;
@@ -138,7 +138,7 @@ void add_rows_vnni(const Block& block) {
           _mm512_dpbusd_epi32(of_rows[r], _mm512_set1_epi8(1),
                               _mm512_maskz_loadu_epi8((uint64_t{1} << (block.k - at)) - 1, row + at));
     const __m512i shift = _mm512_set1_epi32(128 * sum_of(of_rows[r]));
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v)
       _mm512_storeu_si512(block.sums + r * kPanel + v * 16, _mm512_sub_epi32(sums[r][v], shift));
   }
@@ -146,8 +146,15 @@ void add_rows_vnni(const Block& block) {
 
 void add_rows_wide(const Block& block, int rows) {
   if (rows == kRows) return add_rows_vnni<kRows>(block);
-  Block one = block;
-  for (int r = 0; r < rows; ++r, one.a += block.a_stride, one.sums += kPanel) add_rows_vnni<1>(one);
+  constexpr int kFew = 4;
+  Block part = block;
+  for (; rows > 0; part.a += kFew * part.a_stride, part.sums += kFew * kPanel, rows -= kFew) {
+    if (rows >= kFew) {
+      add_rows_vnni<kFew>(part);
+      continue;
+    }
+    for (; rows > 0; --rows, part.a += part.a_stride, part.sums += kPanel) add_rows_vnni<1>(part);
+  }
 }
 #pragma GCC pop_options
 #endif
