@@ -101,13 +101,6 @@ bool is_replaced(const Plan& plan, const std::string& name) {
   });
 }
 
-std::vector<std::string> load_with_adapter(Session& session, const Checkpoint& weights,
-                                           const std::optional<Adapter>& adapter) {
-  if (!adapter || adapter->tensors) return session.load_weights(weights);
-  return session.load_weights(weights,
-                              [](const Segment& segment) { return is_adapter_parameter(segment.name); });
-}
-
 void save_adapter(const Adapter& adapter, const fs::path& checkpoint, const fs::path& directory) {
   make_directories(directory);
   save_checkpoint_weights(checkpoint, directory / kTensorsFile);
