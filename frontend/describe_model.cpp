@@ -26,13 +26,9 @@ Json end_ids(const std::vector<int64_t>& ids, const Json& generation) {
 
 /// Returns the checkpoint names of the parameters of all heads.
 std::vector<std::string> head_tensors(const TransformerSpec& spec) {
-  static constexpr const char* kRoles[] = {"head",        "head.offset",      "mlm",
-                                           "mlm.decoder", "mlm.transform",    "mlm.norm",
-                                           "classifier",  "classifier.dense", "token_classifier",
-                                           "spans",       "choices",          "next_sentence"};
   const ParameterNames names(spec);
   std::vector<std::string> result;
-  for (const char* role : kRoles)
+  for (const char* role : kHeadRoles)
     for (const char* kind : {"weight", "bias"})
       for (const std::string& name : names.parameter({role}, kind).checkpoint_names) result.push_back(name);
   return result;

@@ -11,6 +11,9 @@ namespace {
 
 Json constant(std::string_view text) { return Json::parse(text); }
 
+constexpr std::string_view kThroughPyTorch =
+    "others are read through PyTorch, where it is installed: --import NEW_DIR (docs/guides/pytorch.md)";
+
 /// Reads one config.json by its family's table, collecting all complaints.
 class ConfigReader {
  public:
@@ -47,8 +50,8 @@ class ConfigReader {
       if (llvm::any_of(*list, [&](const Json& name) { return name == known.name; })) return known;
       names.push_back(known.name);
     }
-    problems.push_back({"architectures", fmt::format("{} is not supported; supported: {}", brief(*list),
-                                                     fmt::join(names, ", "))});
+    problems.push_back({"architectures", fmt::format("{} is not supported; supported: {}; {}", brief(*list),
+                                                     fmt::join(names, ", "), kThroughPyTorch)});
     return first;
   }
 
@@ -206,8 +209,8 @@ const Family& family_of(const Json& config, std::string_view file) {
               type ? brief(*type) : "missing", known_families());
   const auto& name = type->get_ref<const std::string&>();
   if (const Family* family = find_family(name)) return *family;
-  fail_with(Status::invalid_file, "{}: model_type \"{}\" is not known; known: {}", file, name,
-            known_families());
+  fail_with(Status::invalid_file, "{}: model_type \"{}\" is not known; known: {}; {}", file, name,
+            known_families(), kThroughPyTorch);
 }
 
 Json labels(int64_t count) {

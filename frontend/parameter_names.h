@@ -35,6 +35,12 @@ struct ParameterName {
   bool transposed = false;                    // the weight is [in,out] in checkpoints
 };
 
+/// Roles of all heads: those of the pretraining, and those of tasks.
+inline constexpr const char* kHeadRoles[] = {"head",        "head.offset",      "mlm",
+                                             "mlm.decoder", "mlm.transform",    "mlm.norm",
+                                             "classifier",  "classifier.dense", "token_classifier",
+                                             "spans",       "choices",          "next_sentence"};
+
 /// Names of the parameters and modules of one model.
 class ParameterNames {
  public:

@@ -13,6 +13,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "runtime/base/error.h"
+#include "runtime/engine/weights/gguf/gguf_file.h"
 #include "runtime/plan/activation_bound.h"
 
 namespace smelt {
@@ -71,23 +72,31 @@ std::vector<std::string> ignored_patterns(const Module& module) {
   return list && list->is_array() ? list->get<std::vector<std::string>>() : std::vector<std::string>();
 }
 
-std::vector<std::string> unexpected(const Module& module, const Checkpoint& weights,
-                                    const std::set<const TensorView*>& used) {
+/// Returns the tensors that no parameter uses.
+std::vector<const TensorView*> unexpected(const Module& module, const Checkpoint& weights,
+                                          const std::set<const TensorView*>& used) {
   const std::vector<std::string> patterns = ignored_patterns(module);
-  std::vector<std::string> problems;
+  std::vector<const TensorView*> found;
   for (const TensorView& tensor : weights.tensors()) {
     const bool ignored = llvm::any_of(
         patterns, [&](const std::string& pattern) { return matches_pattern(tensor.name, pattern); });
-    if (used.contains(&tensor) || ignored || repeats_base(tensor, weights)) continue;
-    if (is_activation_bound(tensor.name)) continue;  // passes add parameters for them
-    if (is_base_layer(tensor.name))
-      problems.push_back(fmt::format("{}: {}, of other values than the base model has: it is of another one",
-                                     tensor.name, describe(tensor)));
-    else
-      problems.push_back(
-          fmt::format("{}: {}, which the model has no place for", tensor.name, describe(tensor)));
+    const bool is_added = is_activation_bound(tensor.name);  // by passes
+    if (!used.contains(&tensor) && !ignored && !is_added && !repeats_base(tensor, weights))
+      found.push_back(&tensor);
   }
-  return problems;
+  return found;
+}
+
+std::string problem_with_unexpected(const TensorView& tensor) {
+  if (is_base_layer(tensor.name))
+    return fmt::format("{}: {}, of other values than the base model has: it is of another one", tensor.name,
+                       describe(tensor));
+  return fmt::format("{}: {}, which the model has no place for", tensor.name, describe(tensor));
+}
+
+/// Returns whether the tensor changes what the model computes.
+bool must_be_used(const TensorView& tensor, const Checkpoint& weights) {
+  return tensor.name.starts_with(kAdapterPrefix) || is_gguf_file(weights.path());
 }
 
 }  // namespace
@@ -103,18 +112,42 @@ std::vector<int64_t> checkpoint_shape(const Module::Parameter& parameter) {
   return shape;
 }
 
-void check_weights(const Module& module, const Checkpoint& weights, bool new_adapters) {
+std::vector<std::string> check_weights(const Module& module, const Checkpoint& weights,
+                                       const MayLack& may_lack) {
   std::vector<SpecProblem> problems;
   std::set<const TensorView*> used;
+  size_t missing = 0;
   for (const Module::Parameter& parameter : module.parameters) {
     const TensorView* tensor = find_tensor(parameter, weights);
-    if (!tensor && new_adapters && is_adapter_parameter(parameter.name)) continue;
+    if (!tensor && may_lack && may_lack(parameter.name)) continue;
     add_used(parameter, weights, used);
+    missing += tensor ? 0 : 1;
     if (std::string text = problem_with(parameter, tensor); !text.empty())
       problems.push_back({"", std::move(text)});
   }
-  for (std::string& text : unexpected(module, weights, used)) problems.push_back({"", std::move(text)});
+  if (2 * missing > module.parameters.size())
+    problems.insert(problems.begin(), {"",
+                                       "most parameters are missing: the weights are of another architecture "
+                                       "than the description"});
+  const std::vector<const TensorView*> others = unexpected(module, weights, used);
+  const bool all = !problems.empty();
+  std::vector<std::string> names;
+  for (const TensorView* tensor : others) {
+    names.push_back(tensor->name);
+    if (all || must_be_used(*tensor, weights)) problems.push_back({"", problem_with_unexpected(*tensor)});
+  }
   if (!problems.empty()) fail_with_problems(weights.path().string(), problems);
+  return names;
+}
+
+std::vector<std::string> head_parameters(const TransformerSpec& spec) {
+  std::vector<std::string> roles(std::begin(kHeadRoles), std::end(kHeadRoles));
+  roles.emplace_back("pooler");
+  const ParameterNames names(spec);
+  std::vector<std::string> result;
+  for (const std::string& role : roles)
+    for (const char* kind : {"weight", "bias"}) result.push_back(names.parameter({role}, kind).name);
+  return result;
 }
 
 void untie_stored_head(TransformerSpec& spec, const Checkpoint& weights) {

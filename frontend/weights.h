@@ -2,6 +2,8 @@
 // Session::load_weights loads the checkpoint into a session.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "frontend/transformer_spec.h"
@@ -10,12 +12,21 @@
 
 namespace smelt {
 
-/// Checks a checkpoint. Throws one Error that names every parameter without a tensor, every tensor of a wrong
-/// shape or type, and every tensor without a parameter. Three kinds of tensors need no parameter: tensors
-/// whose names match "ignored_tensors" in the module's description; copies for which repeats_base() returns
-/// true; and weights of the base model that an adapter's tensor replaces. `new_adapters`: the module's
-/// adapters are untrained and may lack tensors.
-void check_weights(const Module& module, const Checkpoint& weights, bool new_adapters = false);
+/// Returns whether a parameter of this name may have no tensor in a checkpoint.
+using MayLack = std::function<bool(const std::string& parameter)>;
+
+/// Checks a checkpoint. Throws one Error that names every parameter without a tensor, unless `may_lack`
+/// allows it, and every tensor of a wrong shape or type. It then names the tensors without a parameter, too.
+/// Returns their names otherwise, because transformers ignores them; but throws Error for tensors of an
+/// adapter or of a GGUF file, which change what the model computes. Three kinds of tensors need no parameter:
+/// tensors whose names match "ignored_tensors" in the module's description; copies for which repeats_base()
+/// returns true; and weights of the base model that an adapter's tensor replaces.
+std::vector<std::string> check_weights(const Module& module, const Checkpoint& weights,
+                                       const MayLack& may_lack = {});
+
+/// Returns the names of the parameters of the model's head and of its pooler. The training of a task may
+/// begin with initial values of them, where the weights are those of another task.
+std::vector<std::string> head_parameters(const TransformerSpec& spec);
 
 /// Sets spec.head.tied to false if the config ties the head to the embeddings, but the checkpoint has a
 /// weight for the head with other values. The Python library transformers does the same. Checkpoints of T5

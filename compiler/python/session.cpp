@@ -236,7 +236,8 @@ std::vector<std::string> load_state_dict(BoundSession& bound, const nb::dict& ar
     const auto checkpoint =
         std::make_shared<const Checkpoint>(Checkpoint::of(std::move(tensors), "state_dict"));
     if (!strict) return session.load_weights(*checkpoint);
-    cli::load_weights(session, model_of(*bound.compiled, cli::Weights{checkpoint}));
+    const auto warnings = cli::load_weights(session, model_of(*bound.compiled, cli::Weights{checkpoint}));
+    if (!warnings.empty()) fail("{}", warnings.front());
     return std::vector<std::string>();
   });
 }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -60,6 +61,22 @@ void read_whole(const TensorView& tensor, const Segment& segment, std::span<floa
   const auto in_place = floats_in_place(tensor);
   const std::vector<float> copy = in_place ? std::vector<float>() : read_floats(tensor);
   transpose(in_place.value_or(copy), to, tensor.shape[0], tensor.shape[1]);
+}
+
+/// The bits of a number that is not a NaN are at most those of infinity, apart from the sign.
+bool is_nan(float value) { return (std::bit_cast<uint32_t>(value) & 0x7fffffffU) > 0x7f800000U; }
+
+/// Throws Error if a value that was read is NaN, because all results would be.
+void require_numbers(const TensorView& tensor, std::span<const float> values) {
+  uint32_t any = 0;
+  for (const float value : values) any |= static_cast<uint32_t>(is_nan(value));
+  if (any == 0) return;
+  const auto count = std::ranges::count_if(values, is_nan);
+  fail_with(
+      Status::invalid_file,
+      "weights: {} of {} values of '{}' are NaN, expected numbers: the model diverged in training, or the "
+      "file is damaged; take an earlier checkpoint",
+      count, values.size(), tensor.name);
 }
 
 /// The rank's part of it.
@@ -147,13 +164,15 @@ void Session::read_weight(int state, const WeightMatch& match, std::vector<float
   const auto count = static_cast<size_t>(match.segment->elements());
   if (whole.dtype == DType::f32 && !is_cut(whole)) {
     const std::span all = state_f32(whole.name);
-    return read_tensor(*match.tensor, *match.segment, place(),
-                       all.subspan(static_cast<size_t>(match.segment->offset), count));
+    const std::span own = all.subspan(static_cast<size_t>(match.segment->offset), count);
+    read_tensor(*match.tensor, *match.segment, place(), own);
+    return require_numbers(*match.tensor, own);
   }
   const auto all = static_cast<size_t>(match.tensor->elements());
   scratch.resize(std::max(scratch.size(), all));
   const std::span values = std::span(scratch).first(all);
   read_whole(*match.tensor, *match.segment, values);
+  require_numbers(*match.tensor, values);
   write_segment(whole.name, match.segment->name, values);
 }
 

@@ -125,7 +125,7 @@ TEST(Adapters, FilesMustHoldThemAllAndNoMore) {
              plain = build_transformer(small_spec(), {.training = false});
   const Tensors states = testing::random_states(*adapted, 7, {});
   const Checkpoint base = stored(*plain, states), both = stored(*adapted, states);
-  EXPECT_NO_THROW(check_weights(*adapted, base, true));
+  EXPECT_NO_THROW(check_weights(*adapted, base, is_adapter_parameter));
   expect_in(
       message_of([&] { check_weights(*adapted, base); }),
       {"6 problems", "base_model.model.transformer.h.0.attn.c_attn.lora_A.weight", "h.2.attn.c_attn.lora_B"});

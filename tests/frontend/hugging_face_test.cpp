@@ -116,7 +116,8 @@ TEST(HuggingFace, AllProblemsComeAtOnceInTheWordsOfTheFile) {
 }
 
 TEST(HuggingFace, UnknownTypesAreNamedWithTheKnown) {
-  expect_in(message_of([] { with({{"model_type", "mamba"}}); }), {"\"mamba\" is not known", "gpt2"});
+  expect_in(message_of([] { with({{"model_type", "mamba"}}); }),
+            {"\"mamba\" is not known", "gpt2", "--import NEW_DIR"});
   expect_in(message_of([] { spec_from_config(Json::array(), "c"); }), {"a list, expected an object"});
   expect_in(message_of([] { spec_from_config(Json::object(), "c"); }), {"model_type is missing"});
 }

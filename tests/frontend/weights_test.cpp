@@ -84,6 +84,41 @@ TEST_F(Weights, AllThatDoesNotFitIsNamedAtOnce) {
                       "score.weight: F32 [6,48], which the model has no place for"});
 }
 
+TEST_F(Weights, TensorsBesideAllParametersAreReturned) {
+  const std::vector<std::byte> bytes(6 * 48 * 4);
+  rewritten(file, [&](std::vector<TensorView>& tensors) {
+    tensors.push_back({"score.weight", DType::f32, {6, 48}, bytes});
+  });
+  EXPECT_EQ(check_weights(*module, Checkpoint::open(file)), std::vector<std::string>{"score.weight"});
+  EXPECT_EQ(check_weights(*module, Checkpoint::open(kGolden)), std::vector<std::string>());
+}
+
+TEST_F(Weights, AHeadMayBeMissingWhereItIsTrained) {
+  const std::filesystem::path golden = std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens/bert-tokens";
+  const Description tokens = read_description(golden);
+  const auto task = tokens.build({});
+  const std::vector<std::string> heads = head_parameters(tokens.spec);
+  const auto may_lack = [&](const std::string& name) { return std::ranges::count(heads, name) > 0; };
+  const Checkpoint whole = Checkpoint::open(golden / "model.safetensors");
+  std::vector<TensorView> tensors = whole.tensors();
+  std::erase_if(tensors, [](const TensorView& tensor) { return tensor.name.starts_with("classifier."); });
+  write_safetensors(file, tensors);
+  EXPECT_NO_THROW(check_weights(*task, Checkpoint::open(file), may_lack));
+  expect_in(message_of([&] { check_weights(*task, Checkpoint::open(file)); }),
+            {"2 problems", "classifier.weight: missing", "classifier.bias: missing"});
+  std::erase_if(tensors,
+                [](const TensorView& tensor) { return tensor.name.find("query.bias") != std::string::npos; });
+  write_safetensors(file, tensors);
+  expect_in(message_of([&] { check_weights(*task, Checkpoint::open(file), may_lack); }),
+            {"1 problem", "query.bias"});
+}
+
+TEST_F(Weights, WeightsOfAnotherArchitectureAreNamedAsSuch) {
+  const std::filesystem::path other = std::filesystem::path(SMELT_SOURCE_DIR) / "tests/goldens/bert-tokens";
+  expect_in(message_of([&] { check_weights(*module, Checkpoint::open(other / "model.safetensors")); }),
+            {"most parameters are missing: the weights are of another architecture"});
+}
+
 TEST_F(Weights, Conv1dIsTransposed) {
   const Checkpoint golden = Checkpoint::open(kGolden);
   const std::vector<float> stored = read_floats(golden.at("transformer.h.1.mlp.c_fc.weight"));

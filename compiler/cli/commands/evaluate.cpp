@@ -189,6 +189,7 @@ void add_evaluate(CLI::App& app) {
   options->data.add_to(*command);
   options->evaluation.add_to(*command);
   options->flags.add_to(*command, {OptionGroup::ranks});
+  options->weights.imported_graph = ImportedGraph::loss;
   options->weights.add_to(*command);
   command->callback([options, command] {
     infer_over_ranks(options->flags.values.mesh, "evaluate", [&](InferenceRanks* ranks) {

@@ -46,7 +46,10 @@ void run_export(const ExportCommand& options) {
   if (model.adapter) build.lora = model.adapter->config;
   const std::unique_ptr<Module> module = model.description->build(build);
   const Checkpoint& weights = *model.weights->tensors;
-  check_weights(*module, weights);
+  const std::vector<std::string> unused = check_weights(*module, weights);
+  if (!unused.empty())
+    fmt::print(stderr, "warning: {} tensors that the model has no use for are left out: {}\n", unused.size(),
+               fmt::join(unused, ", "));
   const LoraConfig config = model.adapter ? model.adapter->config : LoraConfig{};
   std::vector<HostTensor> tensors = merge_adapters(*module, config, weights);
 

@@ -125,6 +125,7 @@ class Run {
     compile_options.training.optimizer.keep_gradients = false;
     compile_options.training.optimizer.scaling.limits_norm = options_.trainer.on_spike == SpikeAction::skip;
     model_ = open_model(options_.model, options_.weights);
+    model_.begins_heads = true;
     if (model_.adapter) compile_options.build.lora = model_.adapter->config;
     options_.data.read_segments(model_, compile_options.build);
     bound_sizes(compile_options.build.bounds);
@@ -209,15 +210,20 @@ class Run {
       fmt::print(stderr, "{} is resumed with other options: {}\n", options_.run_directory, changed);
   }
 
+  void warn(const std::vector<std::string>& warnings) const {
+    for (const std::string& text : warnings)
+      if (is_first()) fmt::print(stderr, "warning: {}\n", text);
+  }
+
   /// Continues from a checkpoint, or else starts from weights, which hold what no checkpoint does. A run that
   /// cannot continue ends here, with nothing written.
   void begin(Trainer& trainer) {
     tell_changed_options();
     const bool holds_all = std::ranges::none_of(model_.plan->states, &State::from_model);
-    if (!holds_all && model_.weights) load_weights(*session_, model_);
+    if (!holds_all && model_.weights) warn(load_weights(*session_, model_));
     if (const int64_t step = trainer.restore()) return note(fmt::format("resumed at step {}", step));
     if (!model_.weights) return note("initial weights");
-    if (holds_all) load_weights(*session_, model_);
+    if (holds_all) warn(load_weights(*session_, model_));
     const Weights& weights = *model_.weights;
     note(weights.note.empty() ? fmt::format("weights of {}", weights.tensors->path().string())
                               : weights.note);
@@ -451,6 +457,7 @@ void add_train(CLI::App& app) {
   using enum OptionGroup;
   options->flags.add_to(*command, {dropout, trained, optimizer, memory, ranks, mesh});
   options->search.add_to(*command);
+  options->weights.imported_graph = ImportedGraph::loss;
   options->weights.add_to(*command);
   options->weights.adapter.add_new(*command);
   command->callback([options, command] {

@@ -102,15 +102,6 @@ bool is_replaced(const Plan& plan, const std::string& name) {
   });
 }
 
-std::vector<std::string> load_with_adapter(Session& session, const Checkpoint& weights,
-                                           const std::optional<Adapter>& adapter) {
-  const bool new_adapter = adapter && !adapter->tensors, calibrates = session.plan().find_entry(kCalibrate);
-  return session.load_weights(weights, [&](const Segment& segment) {
-    return (new_adapter && is_adapter_parameter(segment.name)) ||
-           (calibrates && is_activation_bound(segment.name));
-  });
-}
-
 void save_adapter(const Adapter& adapter, const fs::path& checkpoint, const fs::path& directory) {
   make_directories(directory);
   save_checkpoint_weights(checkpoint, directory / kTensorsFile);

@@ -51,11 +51,6 @@ std::shared_ptr<const Checkpoint> with_adapter(std::shared_ptr<const Checkpoint>
 /// Returns whether `name` is a tensor of the base model that the plan does not load, because the adapter has
 /// a trained tensor in its place.
 bool is_replaced(const Plan& plan, const std::string& name);
-/// Loads `weights`, the result of with_adapter, into the session. Matrices of a new adapter keep their
-/// initial values. Returns the names of the tensors in `weights` that the model does not use.
-std::vector<std::string> load_with_adapter(Session& session, const Checkpoint& weights,
-                                           const std::optional<Adapter>& adapter);
-
 /// Writes the adapter as adapter_config.json and adapter_model.safetensors, which PEFT can read. The tensors
 /// come from `checkpoint`, a checkpoint of a training run.
 void save_adapter(const Adapter& adapter, const std::filesystem::path& checkpoint,

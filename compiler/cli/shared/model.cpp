@@ -32,6 +32,15 @@ bool is_plan(const fs::path& path) {
   return fs::is_regular_file(path) && (path.extension() == ".plan" || is_plan_file(path));
 }
 
+/// Returns whether the weights need not have the parameter: a new adapter's, or a head's that begins anew.
+MayLack lacking(const Model& model) {
+  const TransformerSpec* spec = model.begins_heads ? model.spec() : nullptr;
+  return [adapter = model.adapter && !model.adapter->tensors,
+          heads = spec ? head_parameters(*spec) : std::vector<std::string>()](const std::string& name) {
+    return (adapter && is_adapter_parameter(name)) || std::ranges::count(heads, name) > 0;
+  };
+}
+
 /// The module, where weights are there: those that do not fit it are said before anything is compiled.
 std::unique_ptr<Module> build_for_weights(Model& model, const CompileOptions& options) {
   if (!model.weights) return nullptr;
@@ -41,7 +50,7 @@ std::unique_ptr<Module> build_for_weights(Model& model, const CompileOptions& op
   if (description.kind != Description::Kind::graph)
     require_computed_positions(description.spec, *model.weights->tensors);
   std::unique_ptr<Module> module = description.build(build_options(options));
-  check_weights(*module, *model.weights->tensors, model.adapter && !model.adapter->tensors);
+  check_weights(*module, *model.weights->tensors, lacking(model));
   return module;
 }
 
@@ -111,22 +120,37 @@ bool is_ignored(const Json& about, const std::string& name) {
       patterns, [&](const Json& p) { return p.is_string() && matches_pattern(name, p.get<std::string>()); });
 }
 
-void refuse_unexpected(const Model& model, std::vector<std::string> names) {
+constexpr size_t kMostNames = 12;
+
+std::string listed(std::vector<std::string> names) {
+  const size_t more = names.size() > kMostNames ? names.size() - kMostNames : 0;
+  names.resize(names.size() - more);
+  return fmt::format("{}{}", fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+/// Returns a warning of the tensors that the model has no use for; empty if there are none.
+std::string unexpected_text(const Model& model, std::vector<std::string> names) {
   std::erase_if(names, [&](const std::string& name) {
     const TensorView* tensor = model.weights->tensors->find(name);
     return is_ignored(model.about, name) || is_activation_bound(name) || is_replaced(*model.plan, name) ||
            (tensor && repeats_base(*tensor, *model.weights->tensors));
   });
-  if (!names.empty())
-    fail_with(Status::invalid_file, "weights '{}' hold tensors that the model has no use for: {}",
-              model.weights->tensors->path().string(), fmt::join(names, ", "));
+  if (names.empty()) return "";
+  const fs::path& file = model.weights->tensors->path();
+  const bool all = is_gguf_file(file);
+  std::string text = fmt::format("weights '{}' hold tensors that the model has no use for: {}", file.string(),
+                                 listed(names));
+  const auto of_adapter = [](const std::string& name) { return name.starts_with(kAdapterPrefix); };
+  if (all || std::ranges::any_of(names, of_adapter)) fail_with(Status::invalid_file, "{}", text);
+  return text;
 }
 
 }  // namespace
 
 Model open_model(const fs::path& path, const WeightFlags& weights) {
   Model model;
-  model.path = model_path(path);
+  model.path = weights.import_to.empty() ? model_path(path)
+                                         : imported_model(path, weights.import_to, weights.imported_graph);
   model.named_weights = weights.weights;
   if (!weights.weights.empty() && weights.from_scratch)
     fail("--weights {} and --from-scratch say different things: give one of them", weights.weights);
@@ -192,6 +216,10 @@ void WeightFlags::add_weights_to(CLI::App& app) {
   app.add_option("--threads", threads, "0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--seed", seed, "of initial values and of random numbers")->capture_default_str();
+  app.add_option(
+      "--import", import_to,
+      "directory in which the model becomes a graph, through PyTorch and transformers; if it has one "
+      "already, that is read");
   app.add_flag("--check-steps", check_steps, "on a GPU: wait after every step, so that a fault names it");
 }
 
@@ -209,8 +237,23 @@ std::unique_ptr<Session> make_session(const Model& model, const SessionOptions& 
   }
 }
 
-void load_weights(Session& session, const Model& model) {
-  refuse_unexpected(model, load_with_adapter(session, *model.weights->tensors, model.adapter));
+std::vector<std::string> load_weights(Session& session, const Model& model) {
+  std::vector<std::string> missing, warnings;
+  const MayLack may_lack = lacking(model);
+  const bool calibrates = session.plan().find_entry(kCalibrate) != nullptr;
+  std::vector<std::string> unused =
+      session.load_weights(*model.weights->tensors, [&](const Segment& segment) {
+        if (calibrates && is_activation_bound(segment.name)) return true;
+        const bool may = may_lack(segment.name);
+        if (may && !is_adapter_parameter(segment.name)) missing.push_back(segment.name);
+        return may;
+      });
+  if (!missing.empty())
+    warnings.push_back(fmt::format("weights '{}' have no {}: training begins with initial values of them",
+                                   model.weights->tensors->path().string(), listed(missing)));
+  if (std::string text = unexpected_text(model, std::move(unused)); !text.empty())
+    warnings.push_back(std::move(text));
+  return warnings;
 }
 
 std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags) {
@@ -230,7 +273,8 @@ std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& fla
     return session;
   }
   if (!model.weights->note.empty()) fmt::print(stderr, "{}\n", model.weights->note);
-  refuse_unexpected(model, session->initialize(flags.seed, *model.weights->tensors));
+  const std::string text = unexpected_text(model, session->initialize(flags.seed, *model.weights->tensors));
+  if (!text.empty()) fmt::print(stderr, "warning: {}\n", text);
   return session;
 }
 

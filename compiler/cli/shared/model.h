@@ -8,6 +8,7 @@
 
 #include "compiler/cli/shared/adapters.h"
 #include "compiler/cli/shared/compile_flags.h"
+#include "compiler/cli/shared/imported_model.h"
 #include "compiler/cli/shared/run_directory.h"
 #include "compiler/driver/compile.h"
 #include "runtime/session/session.h"
@@ -24,6 +25,8 @@ struct Model {
   std::optional<Weights> weights;          // includes the adapter's tensors; empty: no weights were found
   std::filesystem::path named_weights;     // path of --weights; empty: the model's own
   std::optional<Adapter> adapter;
+  /// In training: parameters of the head that the weights lack begin with initial values.
+  bool begins_heads = false;
   DefaultBounds bounds;  // bounds of symbols that were not set by --max, but by other options
 
   /// Returns null for plans and for graphs in text form.
@@ -44,7 +47,9 @@ struct WeightFlags {
   bool from_scratch = false;  // initial values instead of weights
   int threads = 0;            // 0: SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores
   uint32_t seed = 0;          // seed of initial values and of random numbers
-  bool check_steps = false;   // on a GPU: waits after every step, so that a fault names the step
+  std::string import_to;      // directory of the model as a graph, through PyTorch; empty: no import
+  ImportedGraph imported_graph = ImportedGraph::outputs;
+  bool check_steps = false;  // on a GPU: waits after every step, so that a fault names the step
   AdapterFlags adapter;
 
   void add_to(CLI::App& app);
@@ -71,9 +76,10 @@ Model compile_or_load(const std::filesystem::path& path, const CompileOptions& o
 /// that names the options which determine the size of the plan.
 std::unique_ptr<Session> make_session(const Model& model, const SessionOptions& options);
 
-/// Loads model.weights, which must not be empty. Throws Error if they have tensors that the model does not
-/// use, except those that the model's family lists as ignored.
-void load_weights(Session& session, const Model& model);
+/// Loads model.weights, which must not be empty. Returns warnings that list the parameters which begin with
+/// initial values, and the tensors that the model does not use, except those that its family lists as
+/// ignored. Throws Error for unused tensors of an adapter or of a GGUF file.
+std::vector<std::string> load_weights(Session& session, const Model& model);
 /// Returns a session with the model's weights, or with initial values if flags.from_scratch. Throws Error if
 /// the model has parameters and there are no weights and no --from-scratch.
 std::unique_ptr<Session> open_session(const Model& model, const WeightFlags& flags);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <sstream>
@@ -44,10 +45,31 @@ std::string find_program(const std::string& name) {
   return {};
 }
 
-bool run_program(const std::vector<std::string>& arguments, double seconds) {
+namespace {
+
+std::vector<char*> argument_pointers(const std::vector<std::string>& arguments) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  return argv;
+}
+
+}  // namespace
+
+int run_visibly(const std::vector<std::string>& arguments) {
+  const std::vector<char*> argv = argument_pointers(arguments);
+  pid_t process = 0;
+  if (::posix_spawn(&process, argv[0], nullptr, nullptr, argv.data(), environ) != 0) return -1;
+  int status = 0;
+  pid_t ended = 0;
+  do ended = ::waitpid(process, &status, 0);
+  while (ended < 0 && errno == EINTR);
+  if (ended < 0) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool run_program(const std::vector<std::string>& arguments, double seconds) {
+  const std::vector<char*> argv = argument_pointers(arguments);
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})

@@ -13,4 +13,9 @@ std::string find_program(const std::string& name);
 /// arguments[0] is the program's path. Returns whether the program ended with status 0.
 bool run_program(const std::vector<std::string>& arguments, double seconds);
 
+/// Runs a program with the standard streams of this one, and waits until it ends. arguments[0] is the
+/// program's path. Returns its exit status; 128 plus the number of the signal that ended it; or -1 if it
+/// cannot be started.
+int run_visibly(const std::vector<std::string>& arguments);
+
 }  // namespace smelt::cli
