@@ -18,7 +18,7 @@
 namespace smelt {
 
 /// Version of the format. It changes when the manifest, KernelArgs or the meaning of either changes.
-inline constexpr uint32_t kPlanFormat = 25;
+inline constexpr uint32_t kPlanFormat = 26;
 
 /// Validates a plan and writes it to a file. `path` is replaced as a whole or not at all. Throws Error if the
 /// plan is not valid, or the file cannot be written.
