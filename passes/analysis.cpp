@@ -19,6 +19,13 @@ std::vector<Node*> nodes_of(const Graph& graph, Op op) {
   return found;
 }
 
+bool has_ragged_rows(const Value& value) {
+  constexpr int64_t kLineBytes = 16;
+  if (value.rank() < 2 || (value.dtype() != DType::bf16 && value.dtype() != DType::f16)) return false;
+  const auto row = value.shape().back().constant();
+  return row && *row * size_of(value.dtype()) % kLineBytes != 0;
+}
+
 bool is_view(const Node& node) {
   return node.operands().size() == 1 && info(node.op()).has(Trait::view) && !node.is(Op::concat) &&
          !node.is(Op::pack);

@@ -25,6 +25,11 @@ std::vector<Node*> nodes_of(const Graph& graph, Op op);
 /// stop_gradient.
 bool is_view(const Node& node);
 
+/// Returns whether the value is a matrix of 16-bit floats whose rows, without gaps, do not all begin at
+/// multiples of 16 bytes. No library's matmul writes such rows fast; temporaries have gaps, so a kernel
+/// should copy them to an output.
+bool has_ragged_rows(const Value& value);
+
 /// Returns whether the value is a float that an `eq` or `ne` node compares, directly or through views. Only
 /// nodes for which `counts` returns true are examined. A pass must not recompute a compared value with other
 /// rounding: the gradient of a maximum, for example, tests which elements equal the maximum bitwise.

@@ -18,8 +18,9 @@ constexpr int64_t kAccessBytes = 16, kRandomNumbers = 8;
 /// with a reduction.
 constexpr int64_t kInFlight = 32, kFlatInFlight = 64;
 
-/// Columns of a row from which on whole warps share it.
-constexpr int64_t kWarpsOfRow = 2048;
+/// Columns of a row from which on whole warps share it, and elements from which on lanes exchange some of
+/// them.
+constexpr int64_t kWarpsOfRow = 2048, kManyElements = int64_t{1} << 22;
 
 /// Terms in a thread's share of a sum, at the symbols' bounds, from which on it is a sum of short ones.
 constexpr int64_t kLongShare = 1024;
@@ -110,20 +111,27 @@ int64_t GpuKernel::vector_width() const {
 }
 
 /// Returns the largest width up to `wanted` at which stores are fast: those of a vector are one access, or
-/// whole warps of a row store vectors that begin anywhere (gpu::VectorAccess::Aligned::shifted). Other
-/// elements are stored one by one, which should be those of adjacent lanes: then a warp's stores fill whole
-/// sectors of memory.
+/// whole warps of long rows store vectors that begin anywhere (Schedule::shifted), if there is so much to
+/// store that this pays. Other elements are stored one by one, which should be those of adjacent lanes: then
+/// a warp's stores fill whole sectors of memory.
 int64_t GpuKernel::stored_whole(int64_t wanted) const {
-  const bool has_warps =
-      schedule.flat || bound_or_large(kernel.axes[shape.inner].extent, symbols) >= kWarpsOfRow;
-  const auto is_slow = [&](int id) {
-    const int64_t bytes = wanted * size_of(kernel.params[kernel.instructions[id].access.param].dtype);
-    return shape.is_vector_access(id) && !(has_warps && bytes % kAccessBytes == 0) &&
+  const auto is_ragged = [&](int id) {
+    return shape.is_vector_access(id) &&
            vector_alignment(kernel, shape, id).when == VectorAlignment::When::never;
   };
+  const auto has_pieces = [&](int id) {
+    return wanted * size_of(kernel.params[kernel.instructions[id].access.param].dtype) % kAccessBytes == 0;
+  };
+  const int64_t row = bound_or_large(kernel.axes[shape.inner].extent, symbols);
+  const bool large = !shape.is_reduced() && row >= kWarpsOfRow && row >= kManyElements / rows_at_bound();
   for (; wanted > 1; wanted /= 2) {
     schedule.vector_width = static_cast<int>(wanted);
-    if (llvm::none_of(shape.all_of(Kind::store), is_slow)) break;
+    const std::vector<int> stores = shape.all_of(Kind::store);
+    if (llvm::none_of(stores, is_ragged)) break;
+    if (large && llvm::all_of(stores, has_pieces)) {
+      schedule.shifted = true;
+      break;
+    }
   }
   return wanted;
 }

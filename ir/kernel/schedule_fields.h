@@ -25,6 +25,7 @@ void visit_schedule_fields(const Visit& visit) {
   visit("interleaved", &Schedule::interleaved);
   visit("index32", &Schedule::index32);
   visit("short_sum", &Schedule::short_sum);
+  visit("shifted", &Schedule::shifted);
 }
 
 }  // namespace smelt

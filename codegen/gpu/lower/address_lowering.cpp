@@ -93,7 +93,7 @@ VectorAccess::Aligned AddressLowering::alignment(int id) {
 /// it.
 bool AddressLowering::can_shift(int id) const {
   const int64_t bytes = c_.width * size_of(c_.param(id).dtype);
-  return c_.lanes % kWarpLanes == 0 && !c_.shape.is_reduced() && bytes % kShiftedBytes == 0;
+  return c_.schedule.shifted && c_.lanes % kWarpLanes == 0 && bytes % kShiftedBytes == 0;
 }
 
 VectorAccess AddressLowering::vector_access(int id, const Expr& address, const Expr& registers) {

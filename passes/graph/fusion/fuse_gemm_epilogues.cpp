@@ -74,9 +74,11 @@ class EpilogueFuser {
     return false;
   }
 
-  /// A matmul's result that the fusion alone reads, and replaces by one of the same type.
-  static bool is_only_read_here(const Value& value, const Node& fusion) {
+  /// A matmul's result that the fusion alone reads, and replaces by one of the same type. The library would
+  /// write an output with ragged rows slowly.
+  bool is_only_read_here(const Value& value, const Node& fusion) const {
     const Node& node = *value.node();
+    if (graph_.is_output(fusion.result()) && has_ragged_rows(*fusion.result())) return false;
     return node.is(Op::matmul) && !node.body && is_float(value.dtype()) && has_one_use(value) &&
            fusion.result_count() == 1 && value.type == fusion.result()->type;
   }

@@ -123,8 +123,6 @@ class BodyRewriter {
   llvm::DenseMap<Value*, Value*> rounded_;
 };
 
-constexpr int64_t kLineBytes = 16;  // at whose multiples rows begin that a matmul writes fast
-
 class Narrower {
  public:
   Narrower(Graph& graph, const AssignPrecisionOptions& options)
@@ -283,14 +281,6 @@ class Narrower {
         output.value = widened(output.value);
       else if (declared == storage_ && output.value->node()->is(Op::matmul) && has_ragged_rows(*output.value))
         output.value = converted(output.value, storage_, graph_.next(output.value->node()));
-  }
-
-  /// A matrix without gaps whose rows begin at any byte. No library writes it fast: a kernel copies it from
-  /// one with gaps.
-  static bool has_ragged_rows(const Value& value) {
-    if (value.rank() < 2) return false;
-    const auto row = value.shape().back().constant();
-    return row && *row * size_of(value.dtype()) % kLineBytes != 0;
   }
 
   Value* widened(Value* value) {

@@ -328,6 +328,7 @@ TEST(CudaText, AlignmentDecidesBetweenVectorsAndElements) {
   EXPECT_EQ(shifted.schedule.vector_width, 4);
   EXPECT_TRUE(has(emit_cuda(shifted), "sm_load<false>")) << "the second row begins off 16 bytes";
   EXPECT_TRUE(has(emit_cuda(shifted), "sm_store_shifted")) << "lanes exchange elements";
+  EXPECT_EQ(scheduled(scaled_rows(2050), 8).schedule.vector_width, 2) << "few rows are not worth it";
   EXPECT_EQ(scheduled(scaled_rows(770)).schedule.vector_width, 2) << "8 bytes are always one access";
   EXPECT_EQ(scheduled(scaled_rows(771)).schedule.vector_width, 1) << "adjacent lanes store adjacent elements";
   const std::string symbolic = emit_cuda(scheduled(scaled_rows(Dim::symbol("N"))));
