@@ -134,7 +134,7 @@ std::string part_constants(const MmaAttention& attention) {
 
 /// Returns the types of what is stored of keys and values, and of the scales of codes.
 std::string codes_text(const std::optional<MmaAttention::Codes>& codes) {
-  return fmt::format("typedef {} Stored;\ntypedef {} Scale;\nconstexpr bool kHasCodes = {};\n",
+  return fmt::format("typedef {} Stored;\ntypedef {} Scale;\n#define HAS_CODES {:d}\n",
                      codes ? cuda_memory_type(codes->type) : "Half",
                      cuda_memory_type(codes ? codes->scales : DType::f32), codes.has_value());
 }

@@ -1,7 +1,7 @@
 // The function copy_keys, which copies a tile of keys or values from device memory to shared memory. If
 // kHasPlaces, the keys and values are rows of a table, such as a paged KV cache, and an index array
-// specifies the row of each key.
-// Requires: tiles.cuh.
+// specifies the row of each key. If HAS_CODES, they are codes of 8 bits.
+// Requires: tiles.cuh, and for codes Pack and sm_get (codegen/printers/device/prelude/memory.cuh).
 
 
 // The table rows of the keys of one batch row: key s and its value are in row at[s * stride]. The array is
@@ -11,7 +11,7 @@ struct TableRows {
   long long stride;
 };
 
-// Scales of codes (kHasCodes): keys and values are codes of 8 bits, each times the scale of its row. at: address
+// Scales of codes (HAS_CODES): keys and values are codes of 8 bits, each times the scale of its row. at: address
 // of a scale. b, place, h: elements from one batch row, row and key head to the next. Without codes, Stored is
 // Half, and scales are not read.
 struct Scales {
@@ -32,6 +32,7 @@ SM Keys keys_of(const Stored* k, long long k_b, long long k_t, long long k_h, co
   return {k + b * k_b + head * k_h, k_t, scales.at + b * scales.b + head * scales.h, scales.place};
 }
 
+#if HAS_CODES
 // Does what copy_keys does for codes, before it returns: each becomes its number times the scale, rounded to
 // Half.
 SM void copy_codes(unsigned tile, const Keys& keys, const TableRows& table, int first, int end) {
@@ -54,14 +55,16 @@ SM void copy_codes(unsigned tile, const Keys& keys, const TableRows& table, int 
       store_word(tile + key * kPitch + 2 * (column + e), pack(number(e), number(e + 1)));
   }
 }
+#endif
 
 // Starts to copy the keys (or values) [first, first + kColumns) to the address `tile` in shared memory, as
 // rows of kPadded elements that are kPitch bytes apart. Keys from `end` on and columns from kHead on become
 // zero. All threads of the block call this.
 SM void copy_keys(unsigned tile, const Keys& keys, const TableRows& table, int first, int end) {
-  if constexpr (kHasCodes) {
-    copy_codes(tile, keys, table, first, end);
-  } else if constexpr (!kHasPlaces) {
+#if HAS_CODES
+  copy_codes(tile, keys, table, first, end);
+#else
+  if constexpr (!kHasPlaces) {
     copy_rows<kColumns>(tile, {(const Half*)keys.at, keys.stride}, first, end);
   } else {
     constexpr int kPieces = kPadded / 8;
@@ -76,4 +79,5 @@ SM void copy_keys(unsigned tile, const Keys& keys, const TableRows& table, int f
         copy_piece(tile + key * kPitch + 2 * (column + e), from + e, is_there && (kHead == kPadded || column + e < kHead));
     }
   }
+#endif
 }
