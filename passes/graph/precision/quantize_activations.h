@@ -20,7 +20,8 @@
 // Runs before differentiation. Values that several weights multiply have one bound, whose NAME is that of
 // the first of these weights without ".weight"; in files, it may have that of any of them. The numbers of a
 // product are exact in f32 up to 1,040 terms, and always in an integer matmul: the results differ by the
-// rounding of f32 sums.
+// rounding of f32 sums, and by numbers of weights near a tie, which training rounds after a product in f32,
+// and loading after a quotient in f64 (runtime/engine/weights/quantize.h).
 //
 // A matmul is quantized if it sums over the last dim of its weight, which is a parameter with sizes that are
 // multiples of 16 that only matmuls read. Requires: f32, no ranks.
