@@ -78,7 +78,7 @@ std::vector<std::string> unexpected(const Module& module, const Checkpoint& weig
     const bool ignored = llvm::any_of(
         patterns, [&](const std::string& pattern) { return matches_pattern(tensor.name, pattern); });
     if (used.contains(&tensor) || ignored || repeats_base(tensor, weights)) continue;
-    if (is_activation_bound(tensor.name)) continue;  // passes add parameters for them
+    if (bounds_a_weight(tensor.name, weights)) continue;  // passes add parameters for them
     if (is_base_layer(tensor.name))
       problems.push_back(fmt::format("{}: {}, of other values than the base model has: it is of another one",
                                      tensor.name, describe(tensor)));
@@ -90,6 +90,12 @@ std::vector<std::string> unexpected(const Module& module, const Checkpoint& weig
 }
 
 }  // namespace
+
+bool bounds_a_weight(std::string_view name, const Checkpoint& weights) {
+  if (!is_activation_bound(name)) return false;
+  const std::string stem(name.substr(0, name.size() - kBoundSuffix.size()));
+  return weights.find(stem + ".weight") || weights.find(stem);
+}
 
 std::vector<int64_t> checkpoint_shape(const Module::Parameter& parameter) {
   std::vector<int64_t> shape;

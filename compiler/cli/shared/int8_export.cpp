@@ -57,7 +57,7 @@ InputScales input_scales(const Model& model) {
   CompileOptions options;
   options.mode = Mode::infer;
   follow_weights(options, *model.weights->tensors);
-  if (options.qat == Qat::none)
+  if (options.qat != Qat::int8)
     fail("--weight-type=int8: {} has no bounds of activations: train it with --qat int8",
          model.path.string());
   const Program program = compile(*model.description, options, Stage::program).program;
