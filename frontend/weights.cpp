@@ -80,7 +80,7 @@ std::vector<const TensorView*> unexpected(const Module& module, const Checkpoint
   for (const TensorView& tensor : weights.tensors()) {
     const bool ignored = llvm::any_of(
         patterns, [&](const std::string& pattern) { return matches_pattern(tensor.name, pattern); });
-    const bool is_added = is_activation_bound(tensor.name);  // by passes
+    const bool is_added = bounds_a_weight(tensor.name, weights);  // by passes
     if (!used.contains(&tensor) && !ignored && !is_added && !repeats_base(tensor, weights))
       found.push_back(&tensor);
   }
@@ -100,6 +100,12 @@ bool must_be_used(const TensorView& tensor, const Checkpoint& weights) {
 }
 
 }  // namespace
+
+bool bounds_a_weight(std::string_view name, const Checkpoint& weights) {
+  if (!is_activation_bound(name)) return false;
+  const std::string stem(name.substr(0, name.size() - kBoundSuffix.size()));
+  return weights.find(stem + ".weight") || weights.find(stem);
+}
 
 std::vector<int64_t> checkpoint_shape(const Module::Parameter& parameter) {
   std::vector<int64_t> shape;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "frontend/transformer_spec.h"
@@ -40,6 +41,10 @@ void require_computed_positions(const TransformerSpec& spec, const Checkpoint& w
 /// Returns whether `tensor`, from a file of adapters, is a copy of a base model's weight ("base_layer"), with
 /// the same values as in the base model. PEFT stores such copies next to adapters of embeddings and heads.
 bool repeats_base(const TensorView& tensor, const Checkpoint& weights);
+
+/// Returns whether `name` is that of the bound of the activations of a weight in the same file
+/// (runtime/plan/activation_bound.h). Plans in floats have no use for it.
+bool bounds_a_weight(std::string_view name, const Checkpoint& weights);
 
 /// Returns the parameter's shape in checkpoints. It differs from the shape in the IR if the parameter is
 /// transposed ([in,out] for [out,in]) or stacked ([2*m,n] for [2,m,n]).

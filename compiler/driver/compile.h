@@ -39,8 +39,10 @@ enum class AttentionForm : uint8_t { automatic, fused, unfused, mma, wgmma };
 enum class WeightType : uint8_t { floats, int8, int4, uint4, nf4, fp8 };
 
 /// Quantisation-aware training, and inference with what it trained: activations and weights as numbers from
-/// -127 to 127 (passes/graph/precision/quantize_activations.h).
-enum class Qat : uint8_t { none, int8 };
+/// -127 to 127 (passes/graph/precision/quantize_activations.h). automatic: int8 where a caller that has read
+/// the weights finds bounds of activations in them, and sets int8 and qat_bounds; compile() itself takes it
+/// for none.
+enum class Qat : uint8_t { automatic, none, int8 };
 
 /// The storage of cached keys and values: `floats`, the type of Precision; `bf16`, the same, where that is
 /// bf16; or codes of 8 bits with a scale for each token and head.
@@ -64,7 +66,7 @@ struct CompileOptions {
   int64_t weight_group = -1;
   CacheStorage cache_storage = CacheStorage::floats;
   std::vector<std::string> keep_floats = {};  // patterns of names of weights that stay floats all the same
-  Qat qat = Qat::none;
+  Qat qat = Qat::automatic;
   /// Names of the bounds of the activations that are quantized, as the weights of a trained model have them;
   /// empty: the pass chooses.
   std::vector<std::string> qat_bounds = {};
@@ -177,6 +179,9 @@ enum class Stage : uint8_t { graph, fused, program, plan };
 /// Returns the target that the options name. "native" is the GPU that this process would use, or the CPU if
 /// there is none. Throws Error for "cuda" if there is no GPU.
 Target resolved_target(const CompileOptions& options);
+
+/// Returns why the other options exclude Qat::int8; empty: they do not. Throws Error as resolved_target does.
+std::string conflict_with_int8(const CompileOptions& options);
 
 /// Returns the options to build a description with.
 BuildOptions build_options(const CompileOptions& options);

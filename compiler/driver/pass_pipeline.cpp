@@ -38,7 +38,7 @@ class PipelineBuilder {
     if (facts_.trains && !options_.trained.empty())
       calls.push_back(pass::freeze_parameters({options_.trained}));
     append(calls, normalization());
-    if (options_.qat != Qat::none) calls.push_back(pass::quantize_activations(rounding()));
+    if (options_.qat == Qat::int8) calls.push_back(pass::quantize_activations(rounding()));
     if (facts_.trains && has_stages()) append(calls, stage_cut());
     calls.push_back(facts_.shares_parameters ? pass::plan_neighbours() : pass::merge_gemms());
     append(calls, facts_.trains ? training_entries() : inference_entries());
@@ -129,7 +129,7 @@ class PipelineBuilder {
 
   /// Returns whether a model of quantisation-aware training is only evaluated, which inference's passes do.
   bool evaluates_bytes() const {
-    return options_.qat != Qat::none && options_.mode == Mode::train && !options_.entries.empty() &&
+    return options_.qat == Qat::int8 && options_.mode == Mode::train && !options_.entries.empty() &&
            llvm::all_of(options_.entries,
                         [](const std::string& e) { return e == "evaluate" || e == "logits"; });
   }
@@ -155,7 +155,7 @@ class PipelineBuilder {
 
   std::vector<PassCall> quantization() const {
     if (options_.mode == Mode::train) return {};
-    if (options_.qat != Qat::none) return {pass::quantize_weights({.by_bytes = true})};
+    if (options_.qat == Qat::int8) return {pass::quantize_weights({.by_bytes = true})};
     if (options_.weight_type == WeightType::floats) return {};
     if (options_.weight_type == WeightType::int8)
       return {pass::quantize_weights({.in_place = target_.can.i8_weights})};

@@ -62,16 +62,29 @@ void check_fp8(const CompileOptions& options, const Target& target) {
     fail("--precision=fp8 is for one rank, and --mesh has {}: give --precision=bf16", options.mesh.ranks());
 }
 
-void check_qat(const CompileOptions& options, const Target& target) {
-  if (options.qat == Qat::none) return;
+std::string conflict_with_int8(const CompileOptions& options, const Target& target) {
   if (options.weight_type != WeightType::floats)
-    fail("--qat=int8 stores the weights that it multiplies as bytes: give --weight-type=float");
-  if (options.training.fp8) fail("--qat=int8 and --precision=fp8 both round products: leave one out");
-  if (options.build.same_bits) fail("--qat=int8 and --same-bits: leave one out");
-  if (options.mesh.ranks() > 1) fail("--qat=int8 is for one rank, and --mesh has {}", options.mesh.ranks());
+    return "--qat=int8 stores the weights that it multiplies as bytes: give --weight-type=float";
+  if (options.training.fp8) return "--qat=int8 and --precision=fp8 both round products: leave one out";
+  if (options.build.same_bits) return "--qat=int8 and --same-bits: leave one out";
+  if (options.mesh.ranks() > 1)
+    return fmt::format("--qat=int8 is for one rank, and --mesh has {}", options.mesh.ranks());
   if (options.mode == Mode::infer && !target.can.i8_products)
-    fail("--qat=int8: the target {} does not multiply bytes: give --target=cpu, or a GPU from sm_80 on",
-         target.str());
+    return fmt::format(
+        "--qat=int8: the target {} does not multiply bytes: give --target=cpu, or a GPU from sm_80 on",
+        target.str());
+  return "";
+}
+
+void check_qat(const CompileOptions& options, const Target& target) {
+  if (options.qat != Qat::int8) return;
+  if (const std::string conflict = conflict_with_int8(options, target); !conflict.empty())
+    fail("{}", conflict);
+  if (options.build.lora || options.build.adapters > 0)
+    fail(
+        "adapters (--lora, --adapter, --adapters) are not trained or run beside weights in int8 (--qat=int8, "
+        "or weights "
+        "with bounds of activations): give --qat=none, which computes in floats, or leave the adapters out");
 }
 
 void check_precision(const CompileOptions& options, const Target& target) {
@@ -82,7 +95,7 @@ void check_precision(const CompileOptions& options, const Target& target) {
                           (options.weight_type == WeightType::int8 && options.mode == Mode::train);
   if (!has_groups && options.weight_group >= 0)
     fail("--weight-group is for a --weight-type of int4, uint4, nf4 or fp8, and in training int8");
-  if (!has_groups && !options.training.fp8 && options.qat == Qat::none && !options.keep_floats.empty())
+  if (!has_groups && !options.training.fp8 && options.qat != Qat::int8 && !options.keep_floats.empty())
     fail(
         "--keep-floats is for a --weight-type of int4, uint4, nf4 or fp8, in training int8, and for "
         "--precision=fp8 or --qat");
@@ -239,6 +252,10 @@ class Compiler {
 };
 
 }  // namespace
+
+std::string conflict_with_int8(const CompileOptions& options) {
+  return conflict_with_int8(options, resolved_target(options));
+}
 
 Target resolved_target(const CompileOptions& options) {
   const bool here = options.target == "native" || options.target == "cuda";

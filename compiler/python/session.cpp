@@ -16,6 +16,7 @@
 #include "compiler/python/arrays.h"
 #include "compiler/python/bindings.h"
 #include "compiler/python/device_tensor.h"
+#include "runtime/engine/training/calibration.h"
 #include "runtime/plan/device_kind.h"
 #include "runtime/session/session_weights.h"
 
@@ -206,6 +207,12 @@ nb::dict output_shapes(BoundSession& bound, const std::string& entry, const nb::
   return dict;
 }
 
+/// Bounds of activations that have their initial values are calibrated by the first batch, as by the Trainer.
+void calibrate_once(BoundSession& bound, Session& session, const InputArrays& inputs) {
+  if (inputs.tensors.empty()) return;
+  if (!std::exchange(bound.calibrated, true)) calibrate_bounds(session, inputs.tensors);
+}
+
 /// An entry of training: its random numbers are those of this step.
 nb::dict train(BoundSession& bound, const std::string& entry, const nb::dict& arrays,
                std::optional<float> rate, int64_t step, int64_t micro_step, uintptr_t stream) {
@@ -213,6 +220,7 @@ nb::dict train(BoundSession& bound, const std::string& entry, const nb::dict& ar
   return by_name(alone(bound, [&](Session& session) {
     const PlanEntry& found = session.entry(entry);
     session.unify(found, inputs.tensors);
+    calibrate_once(bound, session, inputs);
     if (rate) session.scalar("learning_rate") = *rate;
     session.set_random(bound.seed, step, micro_step);
     return run_on(session, entry, inputs, stream);

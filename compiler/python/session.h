@@ -22,8 +22,9 @@ struct BoundSession {
   std::string weights;                        // path of the weights, or "initial values"
   std::string note;                           // message for the user about the weights; empty: none
   uint32_t seed = 0;
-  bool has_batch = false;  // a batch exists, which alone may run the session
-  std::mutex busy = {};    // held by the thread that uses the session
+  bool has_batch = false;   // a batch exists, which alone may run the session
+  bool calibrated = false;  // a batch has set the first bounds of activations, if the plan learns such
+  std::mutex busy = {};     // held by the thread that uses the session
 };
 
 /// Calls body(session) without the GIL, while no other thread uses the session, and returns its result. The

@@ -9,6 +9,10 @@ namespace smelt {
 
 inline constexpr std::string_view kBoundSuffix = ".input_bound";
 
+/// Plans read max(bound, kLeastActivationBound), in training and in inference, so that the inverse of a bound
+/// that an update has driven to 0 or below is finite.
+inline constexpr double kLeastActivationBound = 0x1p-20;
+
 /// Entry of a training plan that returns the largest magnitude of each activation, under the name of its
 /// bound, for a batch.
 inline constexpr std::string_view kCalibrate = "calibrate";

@@ -112,11 +112,14 @@ std::string problem_with_bound(const Segment& segment, const TensorView& tensor,
   for (const std::string& name : segment.checkpoint_names)
     if (const TensorView* other = weights.find(name);
         other && other->elements() == 1 && std::isfinite(bound) && read_floats(*other).front() != bound)
-      return fmt::format("'{}' is {}, and '{}' is {}: expected one bound for the activations that both read",
-                         name, read_floats(*other).front(), tensor.name, bound);
-  if (std::isfinite(bound) && bound > 0) return {};
-  return fmt::format("'{}' is {}, expected a finite number above 0: the bound of an activation", tensor.name,
-                     bound);
+      return fmt::format(
+          "'{}' is {}, and '{}' is {}: expected one bound for the activations that both read "
+          "(127 times their input_scale); --qat=none computes in floats",
+          name, read_floats(*other).front(), tensor.name, bound);
+  if (std::isfinite(bound)) return {};
+  return fmt::format(
+      "'{}' is {}, expected a finite number: the bound of an activation, which is 127 times its input_scale",
+      tensor.name, bound);
 }
 
 /// Collects all faults instead of stopping at the first.

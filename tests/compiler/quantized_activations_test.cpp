@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "passes/graph/training/hidden_matrices.h"
 #include "runtime/base/error.h"
 #include "runtime/engine/training/calibration.h"
 #include "runtime/engine/weights/safetensors.h"
@@ -67,6 +68,12 @@ graph @loss(%x: f32[1,16]) {
   EXPECT_NEAR(gradient("w")[5], 64 * 2.0 / 127, 1e-12);
 }
 
+TEST(QuantizedActivations, WeightsAreHiddenMatrices) {
+  const auto module = rounded_layers(32, 48);
+  quantize_activations(*module, {.trains = true});
+  EXPECT_EQ(hidden_matrices(*module->graphs.front()), (std::vector<std::string>{"w.weight", "v.weight"}));
+}
+
 TEST(QuantizedActivations, ProductsOfBytesAreExact) {
   for (const auto& [n, k] : {std::pair(1, 1), {7, 5}, {33, 31}, {64, 64}, {200, 1100}})
     expect_exact_byte_products({}, n, k);
@@ -79,12 +86,12 @@ struct Results {
 
 /// Runs the entry @loss of a plan.
 Results results_of(const Module& module, CompileOptions options, const SymbolValues& sizes,
-                   const std::function<void(Tensors&)>& change = {}) {
+                   const std::function<void(Tensors&, Tensors&)>& change = {}) {
   auto training = module.clone();
   quantize_activations(*training, {.trains = true});
   const Graph& graph = *training->graphs.front();
   Tensors inputs = random_inputs(graph, 3, sizes), states = states_of_layers(graph);
-  if (change) change(inputs);
+  if (change) change(inputs, states);
   options.qat = Qat::int8;
   Results results;
   results.plan = compile(module.clone(), options).plan;
@@ -99,6 +106,21 @@ Results results_of(const Module& module, CompileOptions options, const SymbolVal
   const char* entry = options.mode == Mode::train ? "evaluate" : "loss";
   results.outputs = run_entry(session, entry, {}, inputs);
   return results;
+}
+
+/// An update may drive a bound below 0: what was trained is loaded all the same.
+TEST(QuantizedActivations, BoundsBelowTheLeastAreRaisedInBothModes) {
+  const auto module = rounded_layers(32, 48);
+  CompileOptions training, inference;
+  inference.mode = Mode::infer;
+  const SymbolValues sizes{{"B", 2}, {"T", 5}};
+  for (const double bound : {0.0, -1.0, 1e-12}) {
+    const auto change = [&](Tensors&, Tensors& states) { states.at("w.input_bound").data = {bound}; };
+    const auto bytes = results_of(*module, inference, sizes, change).outputs.at("y"),
+               floats = results_of(*module, training, sizes, change).outputs.at("y");
+    EXPECT_TRUE(std::ranges::all_of(bytes.data, [](double y) { return std::isfinite(y); }));
+    EXPECT_LE(relative_error(bytes, floats), 1e-6) << bound;
+  }
 }
 
 /// Up to 1,040 terms, training's sums of f32 are exact, too.
@@ -121,7 +143,7 @@ TEST(QuantizedActivations, ZerosStayZerosAndInfinitiesAreClipped) {
   const SymbolValues sizes{{"B", 1}, {"T", 1}};
   const auto y_of = [&](double x) {
     return results_of(*module, inference, sizes,
-                      [&](Tensors& inputs) { std::ranges::fill(inputs.at("x").data, x); })
+                      [&](Tensors& inputs, Tensors&) { std::ranges::fill(inputs.at("x").data, x); })
         .outputs.at("y")
         .data;
   };
@@ -138,7 +160,7 @@ TEST(QuantizedActivations, BoundsOfNoUseAreNamed) {
   options.mode = Mode::infer, options.qat = Qat::int8;
   Session session = cpu_session(compile(module->clone(), options).plan);
   session.initialize();
-  for (const float bound : {0.0F, -1.0F, NAN, INFINITY}) {
+  for (const float bound : {NAN, INFINITY}) {
     const auto file = directory.path() / "model.safetensors";
     session.write_segment("parameters", "v.input_bound", std::span(&bound, 1));
     session.save_weights(file);
@@ -149,6 +171,19 @@ TEST(QuantizedActivations, BoundsOfNoUseAreNamed) {
       EXPECT_NE(std::string(error.what()).find("'v.input_bound' is"), std::string::npos) << error.what();
     }
   }
+}
+
+TEST(QuantizedActivations, KeptWeightsStayFloatsWhereBoundsAreStored) {
+  const auto bounds_of = [](const std::vector<std::string>& keep) {
+    CompileOptions options;
+    options.mode = Mode::infer, options.qat = Qat::int8, options.keep_floats = keep;
+    options.qat_bounds = {"w.input_bound", "v.input_bound"};
+    const Plan plan = compile(rounded_layers(32, 48), options).plan;
+    return plan.find_state("parameters.i8")->segments.size();
+  };
+  EXPECT_EQ(bounds_of({}), 2U);
+  EXPECT_EQ(bounds_of({"w*"}), 1U);
+  EXPECT_THROW(bounds_of({"nothing"}), Error);
 }
 
 TEST(QuantizedActivations, FirstBoundsAreThoseOfABatch) {

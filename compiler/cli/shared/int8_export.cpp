@@ -48,7 +48,8 @@ const Segment* bound_named(const Program& program, const std::string& name) {
 
 float value_of(const Segment& bound, const Checkpoint& weights) {
   for (const std::string& name : bound.checkpoint_names)
-    if (const TensorView* tensor = weights.find(name)) return read_floats(*tensor).at(0);
+    if (const TensorView* tensor = weights.find(name))
+      return std::max(read_floats(*tensor).at(0), static_cast<float>(kLeastActivationBound));
   fail("'{}': the bound '{}' is missing", weights.path().string(), bound.name);
 }
 
@@ -56,7 +57,7 @@ InputScales input_scales(const Model& model) {
   CompileOptions options;
   options.mode = Mode::infer;
   follow_weights(options, *model.weights->tensors);
-  if (options.qat == Qat::none)
+  if (options.qat != Qat::int8)
     fail("--weight-type=int8: {} has no bounds of activations: train it with --qat int8",
          model.path.string());
   const Program program = compile(*model.description, options, Stage::program).program;

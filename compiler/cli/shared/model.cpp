@@ -66,6 +66,47 @@ void compile_description(Model& model, const CompileOptions& options, const Comp
   model.compilation->plan = {};
 }
 
+std::vector<std::string> names_of_bounds(const Checkpoint& weights) {
+  std::vector<std::string> names;
+  for (const TensorView& tensor : weights.tensors())
+    if (is_activation_bound(tensor.name)) names.push_back(tensor.name);
+  return names;
+}
+
+void warn_of_floats(const Checkpoint& weights, std::string_view reason) {
+  fmt::print(
+      stderr,
+      "warning: weights '{}' have bounds of activations (or input_scale) for int8, but are computed in "
+      "floats: {}\n",
+      weights.path().string(), reason);
+}
+
+/// Returns the names of stored bounds of the same activations that differ; empty: none do.
+std::string differing_bounds(const Plan& plan, const Checkpoint& weights) {
+  for (const State& state : plan.states)
+    for (const Segment& segment : state.segments) {
+      if (!is_activation_bound(segment.name)) continue;
+      std::map<float, std::string> names;
+      for (const std::string& name : segment.checkpoint_names)
+        if (const TensorView* tensor = weights.find(name); tensor && tensor->elements() == 1)
+          names.emplace(read_floats(*tensor)[0], name);
+      if (names.size() > 1)
+        return fmt::format("'{}' and '{}'", names.begin()->second, names.rbegin()->second);
+    }
+  return "";
+}
+
+/// Weights that are in int8 unasked are in floats where their bounds do not fit the plan.
+void compile_with_weights(Model& model, CompileOptions& options, Qat asked, const CompileFlags& flags) {
+  compile_description(model, options, flags);
+  if (asked != Qat::automatic || options.qat != Qat::int8) return;
+  const std::string names = differing_bounds(*model.plan, *model.weights->tensors);
+  if (names.empty()) return;
+  warn_of_floats(*model.weights->tensors, names + " differ, and the same activations have both");
+  options.qat = Qat::none, options.qat_bounds.clear();
+  compile_description(model, options, flags);
+}
+
 bool has_parameters(const Plan& plan) {
   return std::ranges::any_of(plan.states, [](const State& state) { return state.role == Role::parameter; });
 }
@@ -132,8 +173,8 @@ std::string listed(std::vector<std::string> names) {
 std::string unexpected_text(const Model& model, std::vector<std::string> names) {
   std::erase_if(names, [&](const std::string& name) {
     const TensorView* tensor = model.weights->tensors->find(name);
-    return is_ignored(model.about, name) || is_activation_bound(name) || is_replaced(*model.plan, name) ||
-           (tensor && repeats_base(*tensor, *model.weights->tensors));
+    return is_ignored(model.about, name) || bounds_a_weight(name, *model.weights->tensors) ||
+           is_replaced(*model.plan, name) || (tensor && repeats_base(*tensor, *model.weights->tensors));
   });
   if (names.empty()) return "";
   const fs::path& file = model.weights->tensors->path();
@@ -171,17 +212,22 @@ Model open_model(const fs::path& path, const WeightFlags& weights) {
 }
 
 void follow_weights(CompileOptions& options, const Checkpoint& weights) {
-  for (const TensorView& tensor : weights.tensors())
-    if (is_activation_bound(tensor.name)) options.qat_bounds.push_back(tensor.name);
-  if (!options.qat_bounds.empty()) options.qat = Qat::int8;
+  if (options.qat == Qat::none) return;
+  std::vector<std::string> bounds = names_of_bounds(weights);
+  if (bounds.empty()) return;
+  if (options.qat == Qat::automatic)
+    if (const std::string conflict = conflict_with_int8(options); !conflict.empty())
+      return warn_of_floats(weights, conflict);
+  options.qat = Qat::int8, options.qat_bounds = std::move(bounds);
 }
 
-/// A description is compiled without its weights, too: files that cannot be read say nothing here.
+/// A description is compiled without its weights, too: files that are not there say nothing here.
 void follow_weights(CompileOptions& options, const Description& description) {
+  if (options.qat == Qat::none) return;
   try {
     if (const auto weights = weights_of(description)) follow_weights(options, *weights->tensors);
-  } catch (const Error&) {
-    return;
+  } catch (const Error& error) {
+    if (error.status() != Status::io) throw;
   }
 }
 
@@ -190,7 +236,7 @@ void compile_model(Model& model, const CompileOptions& options, const CompileFla
   if (model.adapter) adapted.build.lora = model.adapter->config;
   if (model.weights) follow_weights(adapted, *model.weights->tensors);
   if (model.description)
-    compile_description(model, adapted, flags);
+    compile_with_weights(model, adapted, options.qat, flags);
   else
     flags.refuse_for_plan(model.path.string(), model.plan->target,
                           {"mesh", "timing", "no-plan-cache", "mode"});

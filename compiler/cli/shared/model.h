@@ -60,8 +60,9 @@ struct WeightFlags {
 
 /// Reads a description without compiling it, or loads a plan. Opens the weights, if there are any.
 Model open_model(const std::filesystem::path& path, const WeightFlags& weights);
-/// Sets CompileOptions::qat and qat_bounds if the weights have bounds of activations, as those of
-/// quantisation-aware training have.
+/// Sets CompileOptions::qat to int8, and qat_bounds, if the weights have bounds of activations, as those of
+/// quantisation-aware training have; not where the user asked for Qat::none. Where Qat::automatic conflicts
+/// with another option, changes nothing, and warns on stderr.
 void follow_weights(CompileOptions& options, const Checkpoint& weights);
 /// Does the same for the weights in the directory of a description, if there are any.
 void follow_weights(CompileOptions& options, const Description& description);

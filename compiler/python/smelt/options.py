@@ -18,7 +18,7 @@ class CompileOptions(TypedDict, total=False):
     weight_group: int
     keep_floats: Union[str, Sequence[str]]
     fp8_weights: Union[str, Sequence[str]]
-    qat: Literal["none", "int8"]
+    qat: Literal["auto", "none", "int8"]
     attention: Literal["auto", "fused", "unfused", "mma", "wgmma"]
     gemm_epilogues: Literal["off", "auto", "only", "wide", "mma", "mma-wide"]
     same_bits: bool

@@ -15,7 +15,7 @@ namespace smelt {
 namespace {
 
 constexpr double kSteps = 127;         // on each side of 0
-constexpr double kLeastBound = 1e-30;  // in place of a bound of 0, whose inverse would be infinite
+constexpr double kLeastBound = 1e-30;  // of a row of zeros, in place of 0, whose inverse would be infinite
 constexpr double kFirstBound = 16;     // before training, unless the largest magnitude is measured
 
 /// Products by the activations that they read.
@@ -103,7 +103,7 @@ class GraphRounder {
     b.set_source(group.front().node->source);
     Value* x = group.front().activations();
     Value* c = bound_parameter(b, group);
-    Value* most = trains_ ? b.max(c, b.like(c, kLeastBound)) : c;  // files have bounds above 0
+    Value* most = b.max(c, b.like(c, kLeastActivationBound));
     Value* steps = in_steps(b, x, most, {});
     Value* numbers = rounded(b, steps);
     if (!trains_) numbers = b.convert(b.convert(numbers, DType::i8), DType::f32);
@@ -200,35 +200,41 @@ class GraphRounder {
   int64_t next_id_;
 };
 
+/// Returns whether a weight of the group has one of these names.
+bool has_one_of(const std::set<std::string>& names, const std::vector<WeightProduct>& group) {
+  return llvm::any_of(group,
+                      [&](const WeightProduct& each) { return names.contains(*each.names().begin()); });
+}
+
 /// Returns the names of the bounds of a graph's activations: those of the products that others follow.
 std::set<std::string> bounds_of(const Graph& graph, const std::set<std::string>& others,
                                 const std::set<std::string>& kept) {
   const std::set<const Node*> followed = nodes_before(weight_products(graph));
   std::set<std::string> names;
   for (const auto& [x, group] : groups_of(graph, others))
-    if (llvm::all_of(group, [&](const WeightProduct& each) {
-          return followed.contains(each.node) && !kept.contains(*each.names().begin());
-        }))
+    if (!has_one_of(kept, group) &&
+        llvm::all_of(group, [&](const WeightProduct& each) { return followed.contains(each.node); }))
       names.insert(bound_of(group));
   return names;
 }
 
-/// Returns the names of the bounds that have one of the names in files.
+/// Returns the names of the bounds that have one of the names in files, but those of kept weights.
 std::set<std::string> stored_in(Module& module, const std::vector<std::string>& files,
-                                const std::set<std::string>& others) {
+                                const std::set<std::string>& others, const std::set<std::string>& kept) {
   const std::set<std::string> stored(files.begin(), files.end());
   std::set<std::string> bounds;
   for (const auto& graph : module.graphs)
     for (const auto& [x, group] : groups_of(*graph, others))
-      if (llvm::any_of(stored_bounds(module, group), [&](const auto& name) { return stored.contains(name); }))
+      if (!has_one_of(kept, group) &&
+          llvm::any_of(stored_bounds(module, group), [&](const auto& name) { return stored.contains(name); }))
         bounds.insert(bound_of(group));
   return bounds;
 }
 
 std::set<std::string> chosen_bounds(Module& module, const QuantizeActivationsOptions& options,
                                     const std::set<std::string>& others) {
-  if (!options.bounds.empty()) return stored_in(module, options.bounds, others);
   const std::set<std::string> kept = names_that_fit(module, options.keep);
+  if (!options.bounds.empty()) return stored_in(module, options.bounds, others, kept);
   std::set<std::string> bounds;
   for (const auto& graph : module.graphs)
     if (!options.trains || graph->name == options.loss) bounds.merge(bounds_of(*graph, others, kept));

@@ -1,6 +1,7 @@
 // quantize_activations: multiplies activations by weights as numbers from -127 to 127, as quantisation-aware
 // training does (LightSeq2; PACT, Choi et al., 2018). An activation has a trained bound: a parameter of one
-// number. A row of a weight (the weights of one output) has its largest magnitude as a bound.
+// number, read as at least kLeastActivationBound (runtime/plan/activation_bound.h), which %c stands for. A
+// row of a weight (the weights of one output) has its largest magnitude as a bound.
 //
 //   %y = matmul %x, %w {"btc,oc->bto"}     %c = parameter "NAME.input_bound" : f32[]
 //                                          %q = round clamp(%x * 127/%c, -127, 127)
@@ -19,7 +20,8 @@
 // Runs before differentiation. Values that several weights multiply have one bound, whose NAME is that of
 // the first of these weights without ".weight"; in files, it may have that of any of them. The numbers of a
 // product are exact in f32 up to 1,040 terms, and always in an integer matmul: the results differ by the
-// rounding of f32 sums.
+// rounding of f32 sums, and by numbers of weights near a tie, which training rounds after a product in f32,
+// and loading after a quotient in f64 (runtime/engine/weights/quantize.h).
 //
 // A matmul is quantized if it sums over the last dim of its weight, which is a parameter with sizes that are
 // multiples of 16 that only matmuls read. Requires: f32, no ranks.
@@ -36,11 +38,11 @@ namespace smelt {
 struct QuantizeActivationsOptions {
   bool trains = false;
   /// Names in files of the bounds of the activations that are quantized. Empty: all activations but those of
-  /// the last matmuls, which no other follows, and those that a weight multiplies whose name fits one of
-  /// `keep`.
+  /// the last matmuls, which no other follows.
   std::vector<std::string> bounds = {};
-  std::vector<std::string> keep = {};  // patterns of names; "*" is any text
-  std::string loss = "loss";           // the graph whose matmuls count, in training
+  /// Patterns of names of weights; "*" is any text. Activations that such a weight multiplies stay floats.
+  std::vector<std::string> keep = {};
+  std::string loss = "loss";  // the graph whose matmuls count, in training
   /// In training: the graph that is added, a copy of the loss without rounding. It returns the largest
   /// magnitude of each activation under the name of its bound; empty: none.
   std::string calibration = {};

@@ -13,8 +13,29 @@ bool multiplies(const Node& node) {
 
 bool moves_no_data(const Node& node) { return info(node.op()).has(Trait::view) || node.is(Op::convert); }
 
+/// Returns whether a product of rounded numbers has a derivative by `value`, as those of quantisation-aware
+/// training have (passes/graph/precision/quantize_activations.h).
+bool is_rounded(const Value* value) {
+  return llvm::any_of(value->users(), [](const Node* user) { return user->is(Op::custom_vjp); });
+}
+
+/// Adds the products that read the rounded numbers of a weight, which end in its custom_vjp. Returns whether
+/// only such read it.
+bool add_rounded_products(const Value* value, llvm::DenseSet<const Node*>& products) {
+  bool only = true;
+  for (const Node* user : value->users()) {
+    if (user->is(Op::custom_vjp)) continue;
+    if (multiplies(*user))
+      products.insert(user);
+    else
+      only &= !user->is(Op::embedding) && add_rounded_products(user->result(), products);
+  }
+  return only;
+}
+
 /// Adds the products that read `value`, also through views. Returns whether there are no other readers.
 bool add_products(const Value* value, llvm::DenseSet<const Node*>& products) {
+  if (is_rounded(value)) return add_rounded_products(value, products);
   bool only = true;
   for (const Node* user : value->users()) {
     if (multiplies(*user))

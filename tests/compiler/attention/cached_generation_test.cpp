@@ -349,7 +349,7 @@ TEST(CachedPlans, WhatHasNoCachesSaysWhy) {
   const char* dynamic =
       R"({"family": "llama", "positions": {"scaling": "dynamic", "scaling_factor": 2}, )" SMELT_CACHED_DECODER
       "}";
-  expect(fault(dynamic, {.bounds = {{{"T"}, 41}}, .training = false}), "dynamic scaling");
+  expect(fault(dynamic, {.bounds = {{{"T"}, 41}}, .training = false}), "the scalings dynamic and longrope");
   EXPECT_TRUE(keeps_caches(spec_from_json(dynamic),
                            {.bounds = {{{"T"}, 40}}, .training = false, .caches = std::nullopt}));
   EXPECT_FALSE(keeps_caches(spec_from_json(dynamic),

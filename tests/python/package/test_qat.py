@@ -32,6 +32,26 @@ def test_losses_are_near_those_of_floats(spec):
     assert 1e-6 < numpy.abs(rounded / floats - 1).max() < 0.1
 
 
+def bounds(session):
+    return [float(array.numpy()) for name, array in session.state_dict().items() if name.endswith("input_bound")]
+
+
+@pytest.mark.parametrize("accumulates", [False, True])
+def test_the_first_batch_sets_the_bounds(spec, accumulates):
+    options = {"mode": "train", "max": {"B": 4, "T": 16}, "qat": "int8"}
+    session = smelt.compile(spec, **options).session()
+    assert set(bounds(session)) == {16}
+    if accumulates:
+        session.accumulate(**batch())
+        session.apply(lr=1e-6)
+    else:
+        session.step(lr=1e-6, **batch())
+    first = bounds(session)
+    assert 0 < max(first) < 16
+    session.step(lr=1e-6, **batch())
+    assert numpy.abs(numpy.array(bounds(session)) - first).max() < 1e-4, "they are trained from there on"
+
+
 def test_weights_of_training_are_those_of_inference(spec, tmp_path):
     session = smelt.compile(spec, mode="train", max={"B": 4, "T": 16}, qat="int8").session()
     losses(session)

@@ -58,18 +58,61 @@ TEST_F(QuantisationAware, AnExportHasTheNumbersOfTheRun) {
   expect_error(smelt("export $GOLDEN -o floats --weight-type int8"), "has no bounds of activations");
 }
 
-TEST_F(QuantisationAware, BoundsThatDifferAreNamed) {
-  expect_good(smelt(train("--run-dir run --steps 1")));
-  const Checkpoint weights = Checkpoint::open(path("run/model/model.safetensors"));
+/// Writes the run's weights and one tensor more, a bound of 3.
+void write_with_bound(const fs::path& file, const fs::path& run, const std::string& name) {
+  const Checkpoint weights = Checkpoint::open(run / "model/model.safetensors");
   std::vector<TensorView> tensors = weights.tensors();
   const float other = 3;
   TensorView bound = weights.at("model.layers.0.self_attn.q_proj.input_bound");
-  bound.name = "model.layers.0.self_attn.k_proj.input_bound";
-  bound.bytes = std::as_bytes(std::span(&other, 1));
+  bound.name = name, bound.bytes = std::as_bytes(std::span(&other, 1));
   tensors.push_back(bound);
-  write_safetensors(path("two.safetensors"), tensors);
-  expect_error(smelt("evaluate run --weights two.safetensors --data text.txt --length 32"),
-               "expected one bound for the activations that both read");
+  write_safetensors(file, tensors);
+}
+
+TEST_F(QuantisationAware, BoundsThatDifferAreFloatsOrNamed) {
+  expect_good(smelt(train("--run-dir run --steps 1")));
+  write_with_bound(path("two.safetensors"), path("run"), "model.layers.0.self_attn.k_proj.input_bound");
+  const std::string evaluate = "evaluate run --weights two.safetensors --data text.txt --length 32";
+  const Outcome unasked = smelt(evaluate);
+  expect_good(unasked);
+  EXPECT_TRUE(has(unasked.err, "are computed in floats")) << unasked.err;
+  expect_good(smelt(evaluate + " --qat none"));
+  expect_error(smelt(evaluate + " --qat int8"), "expected one bound for the activations that both read");
+}
+
+TEST_F(QuantisationAware, BoundsWithoutAWeightAreNamed) {
+  expect_good(smelt(train("--run-dir run --steps 1")));
+  write_with_bound(path("more.safetensors"), path("run"), "nowhere.input_bound");
+  expect_error(smelt("evaluate run --weights more.safetensors --data text.txt --length 32"),
+               "nowhere.input_bound");
+}
+
+TEST_F(QuantisationAware, OptionsChooseFloats) {
+  expect_good(smelt(train("--run-dir run --steps 1")));
+  const Outcome floats = smelt("dump run --mode infer --emit=program --qat none");
+  EXPECT_FALSE(has(floats.out, "gemm i8")) << floats.err;
+  EXPECT_FALSE(has(floats.err, "warning")) << floats.err;
+  expect_good(smelt("evaluate run --data text.txt --length 32 --qat none"));
+  const std::string generate = "generate run --prompt line --max-new-tokens 4 --weight-type int8";
+  const Outcome other = smelt(generate);
+  expect_good(other);
+  EXPECT_TRUE(has(other.err, "are computed in floats")) << other.err;
+  expect_error(smelt(generate + " --qat int8"), "give --weight-type=float");
+}
+
+TEST_F(QuantisationAware, AdaptersAreRefused) {
+  expect_good(smelt(train("--run-dir run --steps 1")));
+  const std::string adapters = " --lora r=4,alpha=8,targets=q_proj --steps 1 --data text.txt --length 32 ";
+  expect_error(smelt(train("--run-dir lora --steps 1 --lora r=4,alpha=8,targets=q_proj")),
+               "adapters (--lora, --adapter, --adapters)");
+  expect_error(smelt("train run/model --run-dir base" + adapters), "give --qat=none");
+  expect_good(smelt("train run/model --run-dir floats --qat none" + adapters));
+}
+
+TEST_F(QuantisationAware, FaultyWeightsAreNamedByCompile) {
+  expect_good(smelt(train("--run-dir run --steps 1")));
+  spill(path("run/model/model.safetensors"), "no tensors");
+  expect_error(smelt("compile run/model --mode infer"), "model.safetensors");
 }
 
 }  // namespace
