@@ -22,6 +22,7 @@ class ConfigReader {
   TransformerSpec read() {
     for (const Synonym& synonym : family_.synonyms) rename(synonym);
     choose_rope();
+    check_yarn();
     Json fields = constant(family_.defaults);
     const Architecture& chosen = architecture();
     rows_ = fields_of(family_, chosen);
@@ -77,6 +78,20 @@ class ConfigReader {
       config_.erase("rope_parameters");
     else
       problems.push_back({"rope_scaling", fmt::format("{}, expected an object", brief(*scaling))});
+  }
+
+  /// transformers requires the factor of YaRN to be said. As null, it follows from the lengths.
+  void check_yarn() {
+    for (const char* name : {"rope_parameters", "rope_scaling"}) {
+      const Json rope = config_.value(name, Json());
+      if (!rope.is_object() || rope.value("rope_type", rope.value("type", Json())) != "yarn") continue;
+      const auto factor = rope.find("factor");
+      if (factor != rope.end() && *factor != 0) continue;
+      problems.push_back({fmt::format("{}.factor", name),
+                          fmt::format("{}, expected the ratio of the lengths, which yarn needs",
+                                      factor == rope.end() ? "missing" : "0")});
+      missing_.push_back("positions.scaling_factor");
+    }
   }
 
   /// The value under the field's name, or under another that it goes by, or what saying nothing means.

@@ -145,6 +145,9 @@ class Checker {
     const bool scaled = p.scaling != RopeScaling::none && !by_lengths;
     if (scaled && p.scaling_factor == 0)
       complain("positions.scaling_factor", "0 or missing; this kind of scaling needs it");
+    if (p.scaling == RopeScaling::yarn && p.scaling_factor == 0)
+      complain("positions.scaling_factor",
+               "0 or missing; yarn needs it, or original_max_positions from which it follows");
     if ((scaled || by_lengths) && spec_.max_positions < 1)
       complain("max_positions", "0 or missing; positions.scaling needs the length of training");
     if (p.scaling == RopeScaling::llama3 && !(p.low_freq_factor < p.high_freq_factor))
@@ -199,13 +202,21 @@ void complete_stack(StackSpec& stack, int64_t hidden) {
   if (stack.ffn == 0) stack.ffn = 4 * hidden;
 }
 
+/// YaRN without a factor stretches the original length to max_positions.
+void complete_scaling(TransformerSpec& spec) {
+  auto& p = spec.positions;
+  if (p.scaling != RopeScaling::yarn || p.scaling_factor != 0 || p.original_max_positions == 0) return;
+  p.scaling_factor = static_cast<double>(spec.max_positions) / static_cast<double>(p.original_max_positions);
+}
+
 }  // namespace
 
 void complete(TransformerSpec& spec) {
   complete_stack(spec.encoder, spec.hidden);
   complete_stack(spec.decoder, spec.hidden);
   complete_layers(spec.attention, spec.decoder.layers);
-  if (spec.embedding.width == spec.hidden) spec.embedding.width = 0;
+  if (spec.embedding.width == spec.hidden && !spec.embedding.always_projected) spec.embedding.width = 0;
+  complete_scaling(spec);
   const bool of_rows =
       spec.head.kind == HeadKind::sequence_classes || spec.head.kind == HeadKind::image_classes;
   if (of_rows && spec.head.classes == 1 && spec.head.problem == Problem::one_class)

@@ -130,7 +130,7 @@ struct TransformerSpec {
     double window_rope_theta = 0;  // rope: base in blocks with a window, without scaling; 0: rope_theta
     double rotary_fraction = 1;    // rope: fraction of head_dim that is rotated: the first elements
     RopeScaling scaling = RopeScaling::none;  // rope: extension to sequences longer than those of pretraining
-    double scaling_factor = 0;  // ratio of the lengths; yarn: 0 means max_positions / original_max_positions
+    double scaling_factor = 0;  // ratio of the lengths; yarn: default max_positions / original_max_positions
     // The following four fields are numbers of periods (full turns). They are compared with the number of
     // periods that a frequency has in the longest sequence of pretraining.
     double low_freq_factor = 1;   // llama3: frequencies with fewer periods are scaled
@@ -156,16 +156,17 @@ struct TransformerSpec {
     /// `width`: positions and token types are of that width, too, and a map with a bias follows them, and the
     /// head ends in that width; false: a map without bias follows the tokens, and another precedes the head.
     bool projected_last = false;
-    bool scaled = false;          // embeddings are multiplied by hidden^1/2
-    double factor = 1;            // token embeddings are multiplied by it
-    bool frozen_padding = false;  // lookups of tokens.pad contribute no gradient to its row
-    bool shared = true;           // encoder and decoder use one token table
-    int64_t token_types = 0;      // number of token types; 0: the model has none
-    int64_t image_size = 0;       // image models: pixels of one side; 0: the model reads tokens
-    int64_t patch_size = 0;       // image models: pixels of one side of a patch
-    int64_t channels = 0;         // image models: channels of a pixel
-    bool class_token = false;     // image models: a learned token before the patches
-    bool second_token = false;    // image models: a second one after class_token, for distillation
+    bool always_projected = false;  // `projected_last`: the map is there even if `width` is `hidden`
+    bool scaled = false;            // embeddings are multiplied by hidden^1/2
+    double factor = 1;              // token embeddings are multiplied by it
+    bool frozen_padding = false;    // lookups of tokens.pad contribute no gradient to its row
+    bool shared = true;             // encoder and decoder use one token table
+    int64_t token_types = 0;        // number of token types; 0: the model has none
+    int64_t image_size = 0;         // image models: pixels of one side; 0: the model reads tokens
+    int64_t patch_size = 0;         // image models: pixels of one side of a patch
+    int64_t channels = 0;           // image models: channels of a pixel
+    bool class_token = false;       // image models: a learned token before the patches
+    bool second_token = false;      // image models: a second one after class_token, for distillation
     bool operator==(const Embedding&) const = default;
   } embedding;
 

@@ -261,8 +261,10 @@ struct LossOutputs {
 /// Returns the cross entropy of logits [...,V] and targets i32[...]. Targets that are criterion.ignore_index
 /// do not count.
 LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets);
-/// Returns the sum of the mean losses of the parts, times `factor`, as loss_sum / token_count. The count is
-/// that of the first part.
+/// Returns the sum of the mean losses of the parts, times `factor`, as loss_sum / token_count. A part without
+/// targets adds 0, and not NaN as in transformers, because NaN would reach all gradients. The count is the
+/// largest of the parts' counts. It weighs the batch among others that are added up, so that the loss of a
+/// list of batches is the mean of their losses, weighted by these counts.
 LossOutputs sum_of_means(BlockBuilder& b, llvm::ArrayRef<LossOutputs> parts, double factor);
 /// Returns the type of labels for a classification head. The field head.problem decides between class
 /// numbers, i32[B], and one number per class, f32[B,classes] (f32[B] for a single class).
@@ -275,7 +277,8 @@ LossOutputs class_loss(BlockBuilder& b, Value* logits, Value* labels);
 /// has no target.
 Value* next_tokens(BlockBuilder& b, Value* labels, Value* segments);
 /// Returns the input tokens i32[B,T] of a decoder that learns to predict `labels` i32[B,T]: the start token,
-/// then all labels but the last. Ignored labels are replaced by the padding token.
+/// then all labels but the last. Ignored labels are replaced by the padding token. With tokens.last_starts,
+/// the start token is the last token of the row that is not padding (shift_tokens_right of mBART).
 Value* teacher_forced(BlockBuilder& b, Value* labels);
 
 }  // namespace smelt

@@ -148,16 +148,16 @@ Value* next_tokens(BlockBuilder& b, Value* labels, Value* segments) {
 
 namespace {
 
-/// i32[B,1]: the last label of each row that is not ignored; 0 where there is none.
-Value* last_labels(BlockBuilder& b, Value* labels) {
+/// i32[B,1]: the last of the tokens i32[B,T] of each row that is not padding; 0 where there is none.
+Value* last_tokens(BlockBuilder& b, Value* tokens) {
   GraphBuilder& g = b.graph;
-  Value* ignored = g.like(labels, static_cast<double>(b.spec.criterion.ignore_index));
-  Value* places = g.iota(labels->type, 1);
-  places = g.select(g.eq(labels, ignored), g.like(labels, -1), places);
-  Value* last = g.broadcast(g.reduce(ReduceOp::max, places, {1}), {0}, labels->shape());
-  Value* at_end = g.logical_and(g.eq(places, last), g.ne(labels, ignored));
-  Value* label = g.sum(g.select(at_end, labels, g.like(labels, 0)), {1});
-  return g.reshape(label, {labels->shape()[0], 1});
+  Value* padding = g.like(tokens, static_cast<double>(b.spec.tokens.pad));
+  Value* places = g.iota(tokens->type, 1);
+  places = g.select(g.eq(tokens, padding), g.like(tokens, -1), places);
+  Value* last = g.broadcast(g.reduce(ReduceOp::max, places, {1}), {0}, tokens->shape());
+  Value* at_end = g.logical_and(g.eq(places, last), g.ne(tokens, padding));
+  Value* token = g.sum(g.select(at_end, tokens, g.like(tokens, 0)), {1});
+  return g.reshape(token, {tokens->shape()[0], 1});
 }
 
 }  // namespace
@@ -170,7 +170,7 @@ Value* teacher_forced(BlockBuilder& b, Value* labels) {
                                 b.graph.like(labels, static_cast<double>(b.spec.tokens.pad)), labels);
   Value* start =
       b.spec.tokens.last_starts
-          ? last_labels(b, labels)
+          ? last_tokens(b, known)
           : b.graph.constant(static_cast<double>(b.spec.tokens.decoder_start), {DType::i32, {shape[0], 1}});
   return b.graph.slice(b.graph.concat({start, known}, 1), 1, 0, shape[1]);
 }
@@ -213,16 +213,24 @@ LossOutputs class_loss(BlockBuilder& b, Value* logits, Value* labels) {
   return summed(b, b.graph.mul(difference, difference));
 }
 
+namespace {
+
+/// The mean loss of the part; 0 if it has no targets.
+Value* mean_of(GraphBuilder& g, const LossOutputs& part) {
+  return g.div(part.loss_sum, g.max(part.token_count, g.like(part.token_count, 1)));
+}
+
+}  // namespace
+
 LossOutputs sum_of_means(BlockBuilder& b, llvm::ArrayRef<LossOutputs> parts, double factor) {
+  if (parts.size() == 1) return {times(b, parts[0].loss_sum, factor), parts[0].token_count};
   GraphBuilder& g = b.graph;
   g.set_source("loss");
   Value* count = parts[0].token_count;
-  Value* sum = parts[0].loss_sum;
-  for (const LossOutputs& part : parts.drop_front()) {
-    Value* own = g.max(part.token_count, g.like(part.token_count, 1));
-    sum = g.add(sum, g.mul(part.loss_sum, g.div(count, own)));
-  }
-  return {times(b, sum, factor), count};
+  for (const LossOutputs& part : parts.drop_front()) count = g.max(count, part.token_count);
+  Value* means = mean_of(g, parts[0]);
+  for (const LossOutputs& part : parts.drop_front()) means = g.add(means, mean_of(g, part));
+  return {times(b, g.mul(means, count), factor), count};
 }
 
 LossOutputs cross_entropy_loss(BlockBuilder& b, Value* logits, Value* targets) {

@@ -205,7 +205,8 @@ Family make_albert() {
                           {"AlbertModel", kBertNoHead}};
   family.defaults = R"({"norm": {"place": "post", "eps": 1e-12, "final": false, "embedding": true},
                         "ffn": {"activation": "gelu_tanh"},
-                        "embedding": {"token_types": 2, "frozen_padding": true, "projected_last": true},
+                        "embedding": {"token_types": 2, "frozen_padding": true, "projected_last": true,
+                                      "always_projected": true},
                         "dropout": {"classifier": 0.1},
                         "tokens": {"bos": 2, "eos": 3, "pad": 0}})";
   family.fields = joined({kBertFields, kEmbeddingWidth});

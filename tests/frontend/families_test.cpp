@@ -117,7 +117,7 @@ const Change kChanges[] = {
     {"llama", R"({"rope_parameters": {"rope_type": "llama3", "factor": 8, "low_freq_factor": 1.5,
                                       "high_freq_factor": 5, "original_max_position_embeddings": 11}})"},
     {"llama", R"({"rope_parameters": {"rope_type": "yarn", "factor": 4, "beta_fast": 20}})"},
-    {"llama", R"({"rope_scaling": {"type": "yarn", "attention_factor": 0.5, "factor": null,
+    {"llama", R"({"rope_scaling": {"type": "yarn", "attention_factor": 0.5, "factor": 3,
                                    "original_max_position_embeddings": 11}})"},
     {"llama", R"({"rope_parameters": {"rope_type": "yarn", "factor": 4, "truncate": false, "mscale": 0.7,
                                       "mscale_all_dim": 0.5}})"},
@@ -133,6 +133,7 @@ const Change kChanges[] = {
     {"cohere", R"({"logit_scale": 0.8, "attention_bias": true})"},
     {"glm4", R"({"head_dim": 12, "attention_bias": false, "partial_rotary_factor": 1.0})"},
     {"electra", R"({"embedding_size": 30})"},
+    {"albert", R"({"embedding_size": 30})"},
     {"m2m_100", R"({"encoder_layerdrop": 0.2, "decoder_layerdrop": 0.2, "scale_embedding": false})"},
     {"mistral", R"({"head_dim": 6, "hidden_act": "gelu_pytorch_tanh"})"},
     {"mistral", R"({"sliding_window": 5})"},
@@ -177,11 +178,24 @@ TEST(Families, FieldsAwayFromTheirDefaultsReadBack) {
 }
 
 TEST(Families, ZerosThatStandForNothingAreNotWritten) {
-  const Json config = *config_from_spec(changed("llama", R"({"rope_scaling": {"type": "yarn"}})"));
+  const Json config =
+      *config_from_spec(changed("llama", R"({"rope_scaling": {"type": "yarn", "factor": 2}})"));
   const Json& rope = config.at("rope_parameters");
   EXPECT_EQ(rope.at("rope_type"), "yarn");
-  for (const char* name : {"factor", "attention_factor", "original_max_position_embeddings"})
+  EXPECT_EQ(rope.at("factor"), 2);
+  for (const char* name : {"attention_factor", "original_max_position_embeddings"})
     EXPECT_FALSE(rope.contains(name)) << name;
+}
+
+/// transformers computes the factor from the lengths where it is null.
+TEST(Families, TheFactorOfYarnMayBeNullWhereTheLengthsAreGiven) {
+  Json config = config_of("llama");
+  Json& rope = config["rope_parameters"] = {{"rope_type", "yarn"}, {"factor", nullptr}};
+  expect_in(message_of([&] { read(config); }), {"rope_parameters.factor: 0 or missing; yarn needs it"});
+  rope["original_max_position_embeddings"] = 2;
+  const TransformerSpec spec = read(config);
+  EXPECT_EQ(spec.positions.scaling_factor, static_cast<double>(spec.max_positions) / 2);
+  expect_round_trip(spec);
 }
 
 TEST(Families, RotaryParametersInEverySpelling) {
@@ -320,6 +334,10 @@ const Refused kRefused[] = {
      R"({"encoder_layerdrop": 0.1, "decoder_layerdrop": 0.2})"},
     {"pegasus", "normalize_before: false", R"({"normalize_before": false})"},
     {"llama", "rope_parameters.factor: 0 or missing", R"({"rope_parameters": {"rope_type": "linear"}})"},
+    {"llama", "rope_parameters.factor: missing, expected the ratio of the lengths, which yarn needs",
+     R"({"rope_parameters": {"rope_type": "yarn", "original_max_position_embeddings": 11}})"},
+    {"llama", "rope_scaling.factor: 0, expected the ratio of the lengths",
+     R"({"rope_scaling": {"type": "yarn", "factor": 0, "original_max_position_embeddings": 11}})"},
     {"llama", "partial_rotary_factor: 0.5", R"({"partial_rotary_factor": 0.5})"},
     {"llama", "pretraining_tp: 2", R"({"pretraining_tp": 2})"},
     {"llama", "quantization_config: ", R"({"quantization_config": {"bits": 4}})"},

@@ -134,6 +134,8 @@ TEST(Rotary, ScalingsThatLackANumberAreRefused) {
   for (const char* kind : {"linear", "dynamic", "llama3"})
     expect_in(message_of([&] { rotary_spec({kind, 8, 64, "{}", 1, {}}); }),
               {"1 problem", "positions.scaling_factor: 0 or missing"});
+  expect_in(message_of([] { rotary_spec({"yarn", 8, 64, "{}", 1, {}}); }),
+            {"1 problem", "positions.scaling_factor: 0 or missing; yarn needs it"});
   expect_in(message_of([] { rotary_spec({"yarn", 8, 0, R"({"scaling_factor": 2})", 1, {}}); }),
             {"1 problem", "max_positions: 0 or missing; positions.scaling"});
   expect_in(message_of([] {

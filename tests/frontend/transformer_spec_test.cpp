@@ -65,6 +65,7 @@ TransformerSpec unusual_spec() {
                     .max_distance = 64};
   spec.embedding = {.width = 10,
                     .projected_last = true,
+                    .always_projected = true,
                     .scaled = true,
                     .factor = 3,
                     .frozen_padding = true,

@@ -82,12 +82,12 @@ DataPart part_of(const EvaluateCommand& options, const Model& model, const ReadD
   return pack(part, pack_options(entry, length, options.data.document_end_of(model)));
 }
 
-/// A regression, or several classes at once: the loss is no likelihood of one of many.
-bool labels_are_numbers(const Plan& plan) {
-  const PlanEntry* entry = plan.find_entry("evaluate");
-  return entry && std::ranges::any_of(entry->inputs, [](const Port& port) {
-           return port.name == "labels" && port.dtype == DType::f32;
-         });
+/// There is no mean over no targets.
+void require_targets(const EvaluationSums& found) {
+  if (found.targets != 0) return;
+  fail(
+      "the loss is over 0 targets: no label of the data counts, because all are ignored (-100) or outside "
+      "their texts; expected at least one that counts (docs/guides/data.md)");
 }
 
 void print_json(const EvaluationSums& found, const Metrics& metrics, double seconds) {
@@ -119,12 +119,12 @@ void print_text(const EvaluationSums& found, const Metrics& metrics, double seco
                mean / std::log(2.0), std::exp(mean), more, count, seconds_text(seconds));
 }
 
-/// Returns the metrics of the sums, the perplexity of labels that are no numbers, and the BLEU of
+/// Returns the metrics of the sums, the perplexity of models that predict tokens, and the BLEU of
 /// translations. All ranks translate; their results are the same.
 Metrics metrics_of(const EvaluateCommand& options, const Model& model, Session& session, const DataPart& part,
                    const EvaluationSums& found) {
   Metrics metrics = found.metrics();
-  if (!labels_are_numbers(*model.plan) && !find_metric(metrics, "perplexity"))
+  if (predicts_tokens(*model.plan) && !find_metric(metrics, "perplexity"))
     metrics.push_back({"perplexity", std::exp(found.loss())});
   if (options.evaluation.translations > 0)
     metrics.push_back(TranslationScore(session, model, part, options.evaluation.translations).score());
@@ -161,6 +161,7 @@ void run_evaluate(const EvaluateCommand& options, const Json& all, InferenceRank
         if (ranks) ranks->progress("a batch");
       },
       {}, options.evaluation.token_targets(model, *session, options.data.packs(model)));
+  require_targets(found);
   const Metrics metrics = metrics_of(options, model, *session, part, found);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!is_first) return;

@@ -376,6 +376,7 @@ void run_generate(const GenerateCommand& options, const Json& all, InferenceRank
   CompileFlags flags = options.flags;
   flags.values.timing &= is_first(ranks), flags.says_memory &= is_first(ranks);
   compile_model(model, compiled, flags);
+  require_text_writer(model.plan->model);
   model.bounds = bounds;
   if (ranks) ranks->agree("generation", model, all);
   const GenerationOptions generation = options.generation.options(model.about, options.weights.seed);

@@ -172,7 +172,7 @@ class Verification {
     const TransformerSpec* spec = model_.spec();
     if (spec && spec->tokens.last_starts)
       for (size_t i = labels.size(); i-- > 0;)
-        if (labels[i] >= 0) return labels[i];
+        if (labels[i] >= 0 && labels[i] != spec->tokens.pad) return labels[i];
     return model_.about.at("decoder_start_token_id").get<int32_t>();
   }
 

@@ -124,8 +124,8 @@ struct GenerationOptions : SamplingOptions {
 /// generation_config.json. If there is no such file, they are the same fields of its config.json. End tokens
 /// outside the model's vocabulary are left out. An empty text gives the defaults.
 GenerationOptions model_generation_options(std::string_view model);
-/// Throws Error if the model of Plan::model cannot write text from left to right, because it is a masked
-/// language model.
+/// Throws Error if the model of Plan::model cannot write text from left to right, because it has another
+/// head than one for the next token. The message says what the head gives. Models without a spec pass.
 void require_text_writer(std::string_view model);
 /// Returns the names of fields of the model's generation_config.json for which is_generation_field is false.
 std::vector<std::string> unknown_generation_fields(std::string_view model);

@@ -106,7 +106,6 @@ struct Generator::Sentence {
 
 Generator::Generator(Session& session, std::string entry)
     : session_(session), decode_(session.plan()), model_(session, decode_, std::move(entry)) {
-  require_text_writer(session.plan().model);
   if (model_.cached() && decode_.samplers.tokens) loop_.emplace(session, decode_);
   if (model_.cached() && decode_.samplers.beams) beam_loop_.emplace(session, decode_);
 }

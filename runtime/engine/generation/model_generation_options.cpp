@@ -1,6 +1,9 @@
 // The options that a model's own description asks for.
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "runtime/base/error.h"
 #include "runtime/engine/generation/generation_options.h"
@@ -60,17 +63,46 @@ GenerationOptions model_generation_options(std::string_view text) {
   return options;
 }
 
+namespace {
+
+/// A kind of head (HeadKind), and what a model with it does in place of writing text.
+struct OtherHead {
+  std::string_view kind, name, task;
+};
+
+constexpr OtherHead kOtherHeads[] = {
+    {"mlm", "a masked language model",
+     "fills in masked tokens, and reads what stands before and after them; `smelt run --entry logits` gives "
+     "the scores of all tokens"},
+    {"pretraining", "a model of pretraining",
+     "fills in masked tokens, and tells whether the second text follows the first; `smelt run --entry "
+     "logits` "
+     "gives the scores of both"},
+    {"sequence_classes", "a classifier of texts",
+     "gives the scores of a text's classes; use `smelt serve --task classify` or `smelt run --entry logits`"},
+    {"image_classes", "a classifier of images",
+     "gives the scores of an image's classes; use `smelt run --entry logits`"},
+    {"token_classes", "a classifier of tokens",
+     "gives the scores of each token's classes; use `smelt run --entry logits`"},
+    {"spans", "a model of answers in a text",
+     "gives the scores of an answer's first and last token; use `smelt run --entry logits`"},
+    {"choices", "a model of multiple choice",
+     "gives the score of each choice; use `smelt run --entry logits`"},
+    {"none", "a model without a head", "gives hidden states; use `smelt run --entry logits`"},
+};
+
+}  // namespace
+
 void require_text_writer(std::string_view text) {
   const Json model = read_plan_model(text);
   if (!model.is_object() || !model.contains("spec")) return;
   const Json::json_pointer kind("/spec/head/kind"), names("/config/architectures");
-  if (model.value(kind, std::string()) != "mlm") return;
+  const auto* head = std::ranges::find(kOtherHeads, model.value(kind, std::string()), &OtherHead::kind);
+  if (head == std::end(kOtherHeads)) return;
   const Json listed = model.value(names, Json::array());
-  fail(
-      "{} writes no text: it fills in masked tokens, and reads what stands before and after them; `smelt run "
-      "--entry logits` gives the scores of all tokens",
-      listed.is_array() && !listed.empty() && listed[0].is_string() ? listed[0].get<std::string>()
-                                                                    : "a masked language model");
+  const bool is_named = listed.is_array() && !listed.empty() && listed[0].is_string();
+  fail("{} writes no text: it {}", is_named ? listed[0].get<std::string>() : std::string(head->name),
+       head->task);
 }
 
 std::vector<std::string> unknown_generation_fields(std::string_view text) {

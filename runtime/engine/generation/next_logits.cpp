@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/error.h"
+#include "runtime/engine/generation/generation_options.h"
 #include "runtime/engine/generation/rank_progress.h"
 
 namespace smelt {
@@ -28,6 +29,7 @@ void append(std::vector<int32_t>& all, std::span<const int32_t> some) {
 
 NextLogits::NextLogits(Session& session, const DecodeInterface& decode, std::string entry)
     : session_(session), entry_(std::move(entry)) {
+  require_text_writer(session.plan().model);
   if (entry_.empty()) entry_ = decode.in_rows() ? entry::decode : entry::logits;
   const PlanEntry& plan_entry = session_.entry(entry_);
   entry_ == entry::decode ? use_caches(decode) : use_whole(plan_entry);
@@ -53,6 +55,12 @@ void NextLogits::use_whole(const PlanEntry& plan_entry) {
   if (!vocabulary)
     fail("entry '{}', output '{}': expected a constant last dimension (the vocabulary), found {}", entry_,
          logits.name, logits.shape.back().str());
+  if (ids.ids && ids.ids->below != *vocabulary)
+    fail(
+        "entry '{}', output '{}': {} scores a token, but the vocabulary of input '{}' has {} tokens: they "
+        "are "
+        "no scores of a next token; expected a model with a head for tokens",
+        entry_, logits.name, *vocabulary, ids.name, ids.ids->below);
   input_ = ids.name, output_ = logits.name, vocabulary_ = *vocabulary;
   max_batch_ = session_.plan().symbols.upper(ids.shape[0]);
   max_length_ = session_.plan().symbols.upper(ids.shape[1]);

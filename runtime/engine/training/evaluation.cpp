@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "runtime/plan/plan_model.h"
 
 namespace smelt {
 namespace {
@@ -80,14 +84,14 @@ void add(const EvaluationSums& batch, EvaluationSums& result) {
 
 /// The sums of one batch.
 EvaluationSums evaluate_batch(Session& session, const Batch& batch, const PlanEntry* classes,
-                              const RunEvaluation& run) {
+                              const RunEvaluation& run, bool of_tokens) {
   EvaluationSums sums = empty_sums(session, classes);
   const auto outputs = run ? run(batch) : session.run("evaluate", batch.inputs());
   if (outputs.empty()) return sums;
   sums.loss_sum = scalar(outputs, "loss_sum");
   sums.targets = scalar(outputs, "token_count");
   const HostTensor* labels = batch.find("labels");
-  sums.of_tokens = are_tokens(labels);
+  sums.of_tokens = of_tokens && are_tokens(labels);
   // Labels that are numbers, as of a regression, are met or missed by no class.
   if (!classes || !labels || labels->shape.size() != 1 || labels->dtype != DType::i32) return sums;
   count_correct(session.run(classes->name, batch.inputs_of(*classes))[0], labels->as<int32_t>(),
@@ -124,11 +128,24 @@ Metrics EvaluationSums::metrics() const {
   return metrics;
 }
 
+bool predicts_tokens(const Plan& plan) {
+  const nlohmann::json model = read_plan_model(plan.model);
+  if (model.is_object() && model.contains("spec")) {
+    const std::string kind = model.value(nlohmann::json::json_pointer("/spec/head/kind"), std::string("lm"));
+    return kind == "lm" || kind == "mlm";
+  }
+  const PlanEntry* entry = plan.find_entry("evaluate");
+  return !entry || std::ranges::none_of(entry->inputs, [](const Port& port) {
+    return port.name == "labels" && port.dtype == DType::f32;
+  });
+}
+
 EvaluationSums evaluate_batches(Session& session, BatchList& batches, const BatchShare& share,
                                 const std::function<void()>& before_batch, const RunEvaluation& run,
                                 std::optional<TokenTargets> tokens) {
   Batch batch;
   const PlanEntry* classes = classifier(session);
+  const bool of_tokens = predicts_tokens(session.plan());
   EvaluationSums result = empty_sums(session, classes);
   for (int64_t begin = 0; begin < batches.size(); begin += share.stride) {
     const int64_t own = begin + share.first;
@@ -136,7 +153,7 @@ EvaluationSums evaluate_batches(Session& session, BatchList& batches, const Batc
     if (!counts && !share.together) break;
     if (before_batch) before_batch();
     batches.fill(counts ? own : begin, batch);
-    EvaluationSums sums = evaluate_batch(session, batch, classes, run);
+    EvaluationSums sums = evaluate_batch(session, batch, classes, run, of_tokens);
     if (tokens) sums.tokens = count_tokens(session, batch, *tokens);
     if (!counts) break;
     add(sums, result);

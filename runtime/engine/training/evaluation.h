@@ -22,7 +22,7 @@ struct ClassCounts {
 
 struct EvaluationSums {
   double loss_sum = 0, targets = 0;  // sum in nats; number of targets whose loss is in the sum
-  bool of_tokens = false;            // each target is the id of a token
+  bool of_tokens = false;            // each target is the id of a token (see predicts_tokens)
   std::vector<ClassCounts> classes;  // empty if the model does not classify
   TokenCounts tokens;                // empty if they were not asked for
 
@@ -39,6 +39,11 @@ struct EvaluationSums {
   /// tokens, with "token_accuracy" if tokens were counted.
   Metrics metrics() const;
 };
+
+/// Returns whether the loss of the entry `evaluate` is the mean cross entropy of tokens, so that its
+/// exponential is a perplexity: if the model has a spec, whether its head is lm or mlm; else whether `labels`
+/// are not f32.
+bool predicts_tokens(const Plan& plan);
 
 /// The batches that a rank evaluates: numbers `first`, `first` + `stride`, `first` + 2 * `stride`, ...
 struct BatchShare {

@@ -16,11 +16,7 @@ def edit(path, change):
     save_file({name: value.contiguous() for name, value in change(tensors).items()}, path, metadata={"format": "pt"})
 
 
-def test_norms_with_gamma_and_beta(smelt, saved, tmp_path):
-    sizes = dict(vocab_size=96, hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64)
-    directory, model = saved(tf.BertForMaskedLM, tf.BertConfig(**sizes, max_position_embeddings=64))
-    old = lambda name: name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
-    edit(directory / "model.safetensors", lambda tensors: {old(name): value for name, value in tensors.items()})
+def compare_logits(smelt, directory, model, tmp_path):
     ids = numpy.array([[5, 6, 7, 8]], numpy.int32)
     numpy.save(tmp_path / "ids.npy", ids)
     files = ("--input", f"input_ids={tmp_path}/ids.npy", "--save", f"logits={tmp_path}/logits.npy")
@@ -28,6 +24,21 @@ def test_norms_with_gamma_and_beta(smelt, saved, tmp_path):
     with torch.no_grad():
         wanted = model(torch.tensor(ids, dtype=torch.long)).logits.numpy()
     numpy.testing.assert_allclose(numpy.load(tmp_path / "logits.npy"), wanted, atol=2e-4)
+
+
+def test_norms_with_gamma_and_beta(smelt, saved, tmp_path):
+    sizes = dict(vocab_size=96, hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64)
+    directory, model = saved(tf.BertForMaskedLM, tf.BertConfig(**sizes, max_position_embeddings=64))
+    old = lambda name: name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+    edit(directory / "model.safetensors", lambda tensors: {old(name): value for name, value in tensors.items()})
+    compare_logits(smelt, directory, model, tmp_path)
+
+
+def test_albert_maps_embeddings_of_the_hidden_width_too(smelt, saved, tmp_path):
+    sizes = dict(vocab_size=96, hidden_size=32, embedding_size=32, num_hidden_layers=2, num_attention_heads=4)
+    config = tf.AlbertConfig(**sizes, intermediate_size=64, max_position_embeddings=64)
+    directory, model = saved(tf.AlbertForMaskedLM, config)
+    compare_logits(smelt, directory, model, tmp_path)
 
 
 @pytest.fixture

@@ -399,6 +399,16 @@ TEST(GenerationConfig, AMaskedLanguageModelWritesNoText) {
       "BertForMaskedLM writes no text");
 }
 
+TEST(GenerationConfig, AModelOfClassesWritesNoText) {
+  const auto message = [](const std::string& kind) {
+    return message_of([&] { require_text_writer(R"({"spec": {"head": {"kind": ")" + kind + "\"}}}"); });
+  };
+  EXPECT_HAS(message("token_classes"), "a classifier of tokens writes no text: it gives the scores of each");
+  EXPECT_HAS(message("sequence_classes"), "smelt serve --task classify");
+  for (const char* kind : {"image_classes", "spans", "choices", "pretraining", "none"})
+    EXPECT_HAS(message(kind), "writes no text: it ");
+}
+
 TEST(GenerationOptions, ValuesOutOfRangeAreNamed) {
   const auto fault = [](auto set) {
     GenerationOptions options;
