@@ -81,6 +81,10 @@ TEST_F(Errors, IdsOutsideTheVocabulary) {
 
 TEST_F(Errors, TextForAModelWithItsOwnTokenizer) {
   expect_error(smelt("generate $GOLDEN --prompt hello"), "token ids");
+  for (const char* golden :
+       {"bert-tokens", "bert-spans", "bert-choices", "electra-classes", "bert-pretraining"})
+    expect_error(smelt(fmt::format("generate '" SMELT_SOURCE_DIR "/tests/goldens/{}' --ids '3 1 4'", golden)),
+                 "writes no text: it ");
   write_text("text.txt", 20);
   expect_error(smelt("train $GOLDEN --data text.txt --batch 1 --length 8 --steps 1"),
                "'text.txt' is text, which is read as bytes, but the model's 131 tokens are not bytes");

@@ -96,6 +96,33 @@ TEST_F(RecordCommands, ARegressionHasALossAlone) {
   EXPECT_FALSE(found.contains("accuracy") || found.contains("perplexity")) << json.out;
 }
 
+/// Records of a head of answers, and of one of pretraining, whose labels of tokens are all ignored.
+TEST_F(RecordCommands, HeadsThatAreNoLanguageModelsHaveALossAlone) {
+  const std::vector<int32_t> ids = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}, places = {0, 1, 2, 1};
+  const std::vector<int32_t> ignored(12, -100), follows = {0, 1, 1, 0}, outside(4, 99);
+  const auto rows = [](const char* name, std::vector<int64_t> shape, const std::vector<int32_t>& values) {
+    return TensorView{name, DType::i32, std::move(shape), std::as_bytes(std::span(values))};
+  };
+  const auto evaluated = [&](const char* golden, std::vector<TensorView> labels) {
+    labels.push_back(rows("input_ids", {4, 3}, ids));
+    write_safetensors(path("records.safetensors"), labels);
+    return smelt(
+        fmt::format("evaluate '" SMELT_SOURCE_DIR "/tests/goldens/{}' --data records.safetensors", golden));
+  };
+  const Outcome spans =
+      evaluated("bert-spans", {rows("start_positions", {4}, places), rows("end_positions", {4}, outside)});
+  const Outcome pretraining = evaluated(
+      "bert-pretraining", {rows("labels", {4, 3}, ignored), rows("next_sentence_label", {4}, follows)});
+  for (const Outcome& outcome : {spans, pretraining}) {
+    expect_good(outcome);
+    EXPECT_TRUE(has(outcome.out, "a target, over 4 targets")) << outcome.out;
+    EXPECT_FALSE(has(outcome.out, "perplexity") || has(outcome.out, "nan")) << outcome.out;
+    EXPECT_FALSE(has(outcome.out, "loss 0.000000")) << outcome.out;
+  }
+  const std::vector<int32_t> classes(12, -100);
+  expect_error(evaluated("bert-tokens", {rows("labels", {4, 3}, classes)}), "the loss is over 0 targets");
+}
+
 TEST_F(RecordCommands, PairsAreTrainedEvaluatedAndTranslated) {
   write_pairs("pairs.safetensors", 300, 9);
   write_pairs("held.safetensors", 50, 12);
