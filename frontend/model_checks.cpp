@@ -120,6 +120,9 @@ std::vector<SpecProblem> unsupported(const TransformerSpec& spec, const BuildOpt
   refuse(has_slots && options.adapter_rank < 1, "adapter_rank", "expected at least 1");
   refuse(options.training && spec.head.kind == HeadKind::none, "head.kind",
          "none has no loss to train; expected a head, or compile with --mode=infer");
+  refuse(options.cache_codes != CacheCodes::none && !keeps_caches(spec, options), "cache-type",
+         "the model, or this command with it, has no caches whose numbers could be stored as codes; leave "
+         "--cache-type out");
   if (options.caches.value_or(false)) llvm::append_range(problems, problems_with_caches(spec, options));
   if (options.segment_ids) refuse_segments(spec, options, problems);
   return problems;

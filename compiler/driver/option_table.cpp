@@ -70,6 +70,7 @@ std::string_view title(OptionGroup group) {
     case OptionGroup::inputs:
       return "Inputs and outputs";
     case OptionGroup::caches:
+    case OptionGroup::cache_storage:
     case OptionGroup::sampling:
     case OptionGroup::serving:
       return "Generation";

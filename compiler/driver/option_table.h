@@ -19,6 +19,7 @@ enum class OptionGroup : uint8_t {
   mode,
   inputs,
   caches,
+  cache_storage,
   sampling,
   serving,
   dropout,

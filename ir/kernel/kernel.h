@@ -206,7 +206,7 @@ struct Schedule {
   bool interleaved = false;   // consecutive rows are in different thread blocks; false: in the same one
   bool index32 = false;       // every index fits in 32 bits
   int64_t short_sum = 0;      // terms that a thread sums in f32 before it adds to an f64 sum; 0: no f64 sums
-  bool shifted = false;       // lanes of a warp exchange elements where vectors to be stored begin at any byte
+  bool shifted = false;  // lanes of a warp exchange elements where vectors to be stored begin at any byte
   bool operator==(const Schedule&) const = default;
 };
 

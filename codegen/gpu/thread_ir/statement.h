@@ -48,8 +48,8 @@ struct Store {
 /// Loads or stores the first `count` elements of a vector of columns. Loads set the others to 0.
 struct VectorAccess {
   /// by_sizes: if the sizes at launch allow it. shifted: never, but the lanes of a warp have adjacent
-  /// vectors, all as far from an aligned address, and exchange elements, so that each stores what lies at
-  /// one.
+  /// vectors, all as far from an aligned address, and exchange elements, so that each stores elements
+  /// from an aligned address on.
   enum class Aligned : uint8_t { never, always, by_sizes, shifted };
   bool store = false;
   Expr registers;  // an array of numbers

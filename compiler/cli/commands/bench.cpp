@@ -211,7 +211,7 @@ void add_bench(CLI::App& app) {
   command->add_flag("--json", options->json, "print one JSON line, with the seconds of starting by part");
   command->add_option("-o,--output", options->output, "write FILE.json and FILE.md");
   using enum OptionGroup;
-  options->flags.add_to(*command, {inputs, caches, sampling, trained, memory, ranks, mesh});
+  options->flags.add_to(*command, {inputs, caches, cache_storage, sampling, trained, memory, ranks, mesh});
   options->adapter.add_new(*command);
   options->search.add_to(*command);
   on_call(command, options, run_bench);

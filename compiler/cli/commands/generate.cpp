@@ -416,7 +416,8 @@ void add_generate(CLI::App& app) {
   options->generation.add_to(*command);
   options->draft.add_to(*command);
   options->structured.add_to(*command);
-  options->flags.add_to(*command, {OptionGroup::caches, OptionGroup::sampling, OptionGroup::ranks});
+  options->flags.add_to(
+      *command, {OptionGroup::caches, OptionGroup::cache_storage, OptionGroup::sampling, OptionGroup::ranks});
   options->weights.add_to(*command);
   command->callback([options, command] {
     check_output(*options);

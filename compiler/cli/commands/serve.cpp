@@ -367,7 +367,8 @@ void add_serve(CLI::App& app) {
   command->add_option("model", options->model, "model directory, GGUF file, run directory, spec or plan")
       ->required();
   options->add_to(*command);
-  options->flags.add_to(*command, {OptionGroup::sampling, OptionGroup::serving, OptionGroup::ranks});
+  options->flags.add_to(*command, {OptionGroup::cache_storage, OptionGroup::sampling, OptionGroup::serving,
+                                   OptionGroup::ranks});
   options->weights.add_weights_to(*command);
   options->weights.adapter.add_several_to(*command);
   command->callback([options, command] {

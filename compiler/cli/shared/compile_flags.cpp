@@ -100,8 +100,8 @@ void CompileFlags::add_to(CLI::App& app, std::initializer_list<OptionGroup> grou
 
 void CompileFlags::add_all_to(CLI::App& app) {
   using enum OptionGroup;
-  add_to(app, {entries, mode, inputs, caches, sampling, serving, dropout, trained, optimizer, memory, ranks,
-               stage, mesh});
+  add_to(app, {entries, mode, inputs, caches, cache_storage, sampling, serving, dropout, trained, optimizer,
+               memory, ranks, stage, mesh});
 }
 
 void CompileFlags::refuse_for_plan(const std::string& file, std::string_view target,

@@ -7,8 +7,8 @@
 //     return add .. }         =>    }
 //
 // Runs after assign_precision, because the library adds only a bias of the result's type. A bias of a wider
-// type is not rounded to this type, and so is not fused; nor is one of an output whose rows begin at any byte. Ensures: values differ only because the matmul's
-// result is no longer rounded before the epilogue.
+// type is not rounded to this type, and so is not fused; nor is one of an output whose rows begin at any
+// byte. Ensures: values differ only because the matmul's result is no longer rounded before the epilogue.
 #pragma once
 
 #include <string_view>

@@ -107,14 +107,14 @@ SM void sm_put_pair(f8e4m3* to, float a, float b) {
 #endif
 }
 // ==== sm_store_shifted
-// A lane stores the pieces of 16 bytes that lie at multiples of 16 and of which the last element is its own. `behind`: the
+// A lane stores the pieces of 16 bytes whose addresses are multiples of 16 and whose last element is its own. `past`: the
 // elements of the first of them that the lane before has. Elements of pieces that no lane has as a whole are stored one by
-// one: those in front of the first lane's pieces, and behind the last one's.
+// one: those before the first lane's pieces, and after the last one's.
 template <typename T, typename C, int V, typename N>
 SM void sm_store_shifted(T* to, const C (&from)[V], N n, int lane) {
   constexpr int P = 16 / sizeof(T), kWords = V / P * 4;
-  const int behind = (int)((size_t)to % 16 / sizeof(T)), place = lane % 32;
-  if (behind == 0) return sm_store<true>(to, from, n);
+  const int past = (int)((size_t)to % 16 / sizeof(T)), place = lane % 32;
+  if (past == 0) return sm_store<true>(to, from, n);
   alignas(16) T elements[P + V];  // the last P of the lane before, and the lane's own
   unsigned words[4 + kWords];
 #pragma unroll
@@ -127,8 +127,8 @@ SM void sm_store_shifted(T* to, const C (&from)[V], N n, int lane) {
   for (int i = 0; i < 4; ++i) words[i] = __shfl_up_sync(mask, words[kWords + i], 1);
 #pragma unroll
   for (int i = 0; i < 4; ++i) ((Pack<unsigned, 1>*)elements)[i].at[0] = words[i];
-  if (place > 0 && n >= V - behind) {
-    const int skip = (P - behind) * (int)sizeof(T);  // bytes
+  if (place > 0 && n >= V - past) {
+    const int skip = (P - past) * (int)sizeof(T);  // bytes
     if (skip & 8) {
 #pragma unroll
       for (int i = 0; i < 2 + kWords; ++i) words[i] = words[i + 2];
@@ -141,17 +141,17 @@ SM void sm_store_shifted(T* to, const C (&from)[V], N n, int lane) {
     for (int i = 0; i < kWords; ++i) words[i] = __funnelshift_r(words[i], words[i + 1], skip % 4 * 8);
 #pragma unroll
     for (int i = 0; i < kWords / 4; ++i)
-      ((Pack<unsigned, 4>*)(to - behind))[i] = {words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]};
+      ((Pack<unsigned, 4>*)(to - past))[i] = {words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]};
   } else {
 #pragma unroll
     for (int i = 0; i < P; ++i)
-      if (place > 0 && i >= P - behind) to[i - P] = elements[i];
+      if (place > 0 && i >= P - past) to[i - P] = elements[i];
 #pragma unroll
     for (int i = 0; i < V; ++i)
-      if (i < n && i < V - behind) to[i] = elements[P + i];
+      if (i < n && i < V - past) to[i] = elements[P + i];
   }
   if (place < 31 && n > V) return;
 #pragma unroll
   for (int i = 0; i < V; ++i)
-    if (i >= V - behind && i < n) to[i] = elements[P + i];
+    if (i >= V - past && i < n) to[i] = elements[P + i];
 }

@@ -1,4 +1,4 @@
-// Rows of a result that begin at any byte: lanes of a warp exchange elements, and nothing beside the rows is
+// Rows of a result that begin at any byte: lanes of a warp exchange elements, and nothing next to the rows is
 // touched.
 #include <gtest/gtest.h>
 
