@@ -52,7 +52,8 @@ bool keep_attention_rest(Graph& graph, const KeepAttentionRestOptions& options =
 //
 // The scales may be of 16 bits and widened before or after the broadcast. So a kernel of attention reads a
 // byte per element, and multiplies the scores by the scales of the keys, and the weights by those of the
-// values. Ensures: k and v are not rounded to the type of q.
+// values. Where it does, k and v are not rounded to the type of q; a kernel that widens codes into tiles of
+// 16 bits (many queries on a GPU) rounds them.
 
 struct ReadCodesOptions {};
 bool read_codes(Graph& graph, const ReadCodesOptions& options = {});
