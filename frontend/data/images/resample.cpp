@@ -70,8 +70,8 @@ class Windows {
 
  private:
   void add(int64_t i, double center, double support, double unit, int64_t from, const FilterRow& filter) {
-    const int64_t begin = std::max<int64_t>(0, static_cast<int64_t>(center - support + 0.5));
-    const int64_t end = std::min(from, static_cast<int64_t>(center + support + 0.5));
+    const int64_t begin = std::max<int64_t>(0, static_cast<int64_t>(std::floor(center - support + 0.5)));
+    const int64_t end = std::min(from, static_cast<int64_t>(std::floor(center + support + 0.5)));
     std::vector<double> exact;
     double sum = 0;
     for (int64_t x = begin; x < end; ++x) {
