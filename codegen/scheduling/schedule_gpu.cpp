@@ -132,6 +132,7 @@ int64_t GpuKernel::stored_whole(int64_t wanted) const {
       schedule.shifted = true;
       break;
     }
+    if (!shape.all_of(Kind::reduce).empty()) break;  // the width decides how long a thread's sums are
   }
   return wanted;
 }

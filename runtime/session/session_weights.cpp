@@ -66,7 +66,8 @@ void read_whole(const TensorView& tensor, const Segment& segment, std::span<floa
 /// The bits of a number that is not a NaN are at most those of infinity, apart from the sign.
 bool is_nan(float value) { return (std::bit_cast<uint32_t>(value) & 0x7fffffffU) > 0x7f800000U; }
 
-/// Throws Error if a value that was read is NaN, because all results would be.
+}  // namespace
+
 void require_numbers(const TensorView& tensor, std::span<const float> values) {
   uint32_t any = 0;
   for (const float value : values) any |= static_cast<uint32_t>(is_nan(value));
@@ -78,6 +79,8 @@ void require_numbers(const TensorView& tensor, std::span<const float> values) {
       "file is damaged; take an earlier checkpoint",
       count, values.size(), tensor.name);
 }
+
+namespace {
 
 /// The rank's part of it.
 void read_tensor(const TensorView& tensor, const Segment& segment, const RankPlace& place,

@@ -1,9 +1,11 @@
 // Weights of a session in the layout of weight files (class Checkpoint).
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/engine/weights/tensor_view.h"
 #include "runtime/session/session.h"
 
 namespace smelt {
@@ -24,5 +26,8 @@ std::vector<HostTensor> weights_of(const Session& session, WeightsAt at = Weight
 /// Returns the names of the tensors that Session::load_weights would not use. Throws the Error that it would
 /// throw if tensors are missing or have a wrong shape or type.
 std::vector<std::string> unused_weights(const Plan& plan, const Checkpoint& weights);
+
+/// Throws Error if a value that was read of the tensor is NaN, because all results would be.
+void require_numbers(const TensorView& tensor, std::span<const float> values);
 
 }  // namespace smelt

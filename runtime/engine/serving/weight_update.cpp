@@ -37,6 +37,12 @@ void refuse_unused(const Plan& plan, const Checkpoint& weights) {
          fmt::join(faults, ", "));
 }
 
+/// Loading would find them too, but after it has replaced others.
+void require_all_numbers(const Checkpoint& weights) {
+  for (const TensorView& tensor : weights.tensors())
+    if (is_float(tensor.dtype)) require_numbers(tensor, read_floats(tensor));
+}
+
 }  // namespace
 
 std::shared_ptr<const Checkpoint> copied_weights(const Session& session) {
@@ -51,6 +57,7 @@ void check_weight_update(const Session& session, const WeightUpdate& update) {
          session.weight_users());
   require_different_names(*update.weights);
   refuse_unused(session.plan(), *update.weights);
+  require_all_numbers(*update.weights);
 }
 
 }  // namespace smelt

@@ -280,19 +280,19 @@ TEST(PlannedBeamsOfUpdates, GoOnWithNewWeights) {
   EXPECT_EQ(batch.poll(second).beams.at(0).tokens.at(0).weights_version, 7U);
 }
 
-/// Makes all logits NaN, and no keys and values.
-void break_logits(Session& session) {
+/// Gives the decoder's last normalization this weight: infinity makes all logits NaN, and no keys and values.
+void break_logits(Session& session, float weight = std::numeric_limits<float>::infinity()) {
   for (const State& state : session.plan().states)
     for (const Segment& segment : state.segments)
       if (segment.name.ends_with("decoder.layers.1.final_layer_norm.weight")) {
-        std::ranges::fill(session.segment(state.name, segment.name), std::numeric_limits<float>::quiet_NaN());
+        std::ranges::fill(session.segment(state.name, segment.name), weight);
         return;
       }
   FAIL() << "no weights of the decoder's last normalization";
 }
 
 /// A search of which no token can be chosen fails alone, and its rows have no effect on later ones.
-TEST(PlannedBeamsOfUpdates, FailWithWeightsThatAreNaN) {
+TEST(PlannedBeamsOfUpdates, FailWithWeightsThatMakeNaN) {
   const auto session = planned_session(kPlannedBart, 6, true), good = planned_session(kPlannedBart, 6, true),
              bad = planned_session(kPlannedBart, 6, true);
   break_logits(*bad);
@@ -311,6 +311,20 @@ TEST(PlannedBeamsOfUpdates, FailWithWeightsThatAreNaN) {
   ASSERT_EQ(found.beams.size(), 1U) << found.error;
   EXPECT_EQ(planned_ids(found.beams[0].tokens), planned_ids(batch.poll(before).beams.at(0).tokens));
   EXPECT_EQ(batch.counts().failed, 1U);
+}
+
+TEST(PlannedBeamsOfUpdates, WeightsThatAreNaNAreRefusedBeforeAnyIsReplaced) {
+  const auto session = planned_session(kPlannedBart, 6, true), bad = planned_session(kPlannedBart, 6, true);
+  break_logits(*bad, std::numeric_limits<float>::quiet_NaN());
+  ContinuousBatch batch(*session, {.ahead = 1, .together = 3});
+  const ContinuousBatch::Id before = batch.submit(planned_request(5));
+  while (batch.step()) continue;
+  EXPECT_THROW(batch.update_weights({.weights = copied_weights(*bad)}), Error);
+  const ContinuousBatch::Id after = batch.submit(planned_request(5));
+  while (batch.step()) continue;
+  EXPECT_EQ(planned_ids(batch.poll(after).beams.at(0).tokens),
+            planned_ids(batch.poll(before).beams.at(0).tokens));
+  EXPECT_EQ(batch.counts().weight_updates, 0U);
 }
 
 /// A run that fails ends all searches; later ones find the states as if there had been none.

@@ -16,7 +16,7 @@ void abort() noexcept;
 float expf(float) noexcept, exp2f(float) noexcept, fmaxf(float, float) noexcept, expm1f(float) noexcept,
     logf(float) noexcept, log1pf(float) noexcept;
 float sqrtf(float) noexcept, tanhf(float) noexcept, erff(float) noexcept, erfcf(float) noexcept,
-    floorf(float) noexcept;
+    floorf(float) noexcept, rintf(float) noexcept;
 float fabsf(float) noexcept, fmaf(float, float, float) noexcept, copysignf(float, float) noexcept;
 double fma(double, double, double) noexcept, sqrt(double) noexcept, rint(double) noexcept;
 double ceil(double) noexcept, log(double) noexcept;

@@ -78,6 +78,7 @@ HIP_FUNCTION float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b,
 HIP_FUNCTION float sqrtf(float x) { return __builtin_sqrtf(x); }
 HIP_FUNCTION float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
 HIP_FUNCTION float floorf(float x) { return __builtin_floorf(x); }
+HIP_FUNCTION float rintf(float x) { return __builtin_rintf(x); }
 HIP_FUNCTION float copysignf(float x, float sign) { return __builtin_copysignf(x, sign); }
 HIP_FUNCTION double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 HIP_FUNCTION double rint(double x) { return __builtin_rint(x); }
