@@ -187,7 +187,8 @@ def _detached(arguments: dict[str, Any], home: Optional[torch.device]) -> dict[s
 def _copy(x: Any, home: Optional[torch.device]) -> Any:
     if not isinstance(x, torch.Tensor):
         return x
-    return x.detach().clone().to(home or x.device).requires_grad_(x.requires_grad)
+    copy = x.detach().clone()
+    return (copy if home in (None, x.device) else copy.to(home)).requires_grad_(x.requires_grad)
 
 
 def _check_arguments(arguments: dict[str, Any]) -> None:
