@@ -6,7 +6,6 @@
 #include "frontend/lora_option.h"
 #include "runtime/base/error.h"
 #include "runtime/engine/training/export.h"
-#include "runtime/plan/activation_bound.h"
 #include "runtime/system/file.h"
 
 namespace smelt::cli {

@@ -9,6 +9,7 @@
 #include "compiler/cli/shared/program_text.h"
 #include "compiler/cli/shared/text_table.h"
 #include "compiler/driver/plan_cache.h"
+#include "frontend/blocks/adapters.h"
 #include "frontend/families/families.h"
 #include "frontend/weights.h"
 #include "runtime/base/error.h"
