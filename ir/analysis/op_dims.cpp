@@ -4,6 +4,7 @@
 #include <map>
 
 #include "ir/analysis/reshape_factors.h"
+#include "ir/graph/body.h"
 #include "ir/graph/custom_vjp.h"
 #include "ir/graph/insertion.h"
 #include "ir/ops/matmul_spec.h"
