@@ -4,10 +4,33 @@
 #include "llvm/ADT/SetVector.h"
 
 namespace smelt {
+namespace {
+
+bool updates_parameters(const Graph& graph) {
+  return llvm::any_of(graph.nodes(), [&](const auto& node) {
+    if (!node->is(Op::update)) return false;
+    const State* state = graph.module().find_state(node->get(attr::state));
+    return !state || state->role == Role::parameter;
+  });
+}
+
+}  // namespace
 
 CheapNodes::CheapNodes(const Graph& graph) {
   for (const auto& node : graph.nodes())
     if (depends_on_nothing(*node)) from_nothing_.insert(node.get());
+  if (updates_parameters(graph)) return;
+  for (const auto& node : graph.nodes())
+    if (is_number_of_parameters(*node)) of_parameters_.insert(node.get());
+}
+
+bool CheapNodes::is_number_of_parameters(const Node& node) const {
+  if (!node.is(Op::pointwise) && !node.is(Op::convert)) return false;
+  return element_count(node.result()->shape()).is_one() &&
+         llvm::all_of(node.operands(), [this](const Value* operand) {
+           const Node* made = operand->node();
+           return made->is(Op::parameter) || is_from_nothing(*made) || of_parameters_.contains(made);
+         });
 }
 
 bool CheapNodes::depends_on_nothing(const Node& node) const {

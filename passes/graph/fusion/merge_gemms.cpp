@@ -4,7 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "passes/expressions.h"
 #include "passes/graph/fusion/gemm_members.h"
-#include "passes/graph/simplify/simplify_rules.h"
+#include "passes/graph/fusion/member_links.h"
 
 namespace smelt {
 namespace {
@@ -40,44 +40,6 @@ Groups sharing_groups(const Graph& graph) {
   return groups;
 }
 
-/// The add of a bias parameter along `axis` that alone reads `value`; else null.
-Node* bias_add(const Value* value, int64_t axis) {
-  if (!has_one_use(*value) || !value->users()[0]->is(ScalarOp::add)) return nullptr;
-  Node* add = value->users()[0];
-  if (add->operand(0) == add->operand(1)) return nullptr;
-  const Node* broadcast = add->operand(add->operand(0) == value ? 1 : 0)->node();
-  if (!broadcast->is(Op::broadcast) || parameter_name(broadcast->operand(0)).empty()) return nullptr;
-  return broadcast->get(attr::axes) == std::vector<int64_t>{axis} ? add : nullptr;
-}
-
-std::string bias_name(const Node& add) {
-  for (Value* operand : add.operands())
-    if (operand->node()->is(Op::broadcast) && operand->node()->operand(0)->node()->is(Op::parameter))
-      return parameter_name(operand->node()->operand(0));
-  return "";
-}
-
-/// Values that the slices of the merged result replace: the members' results, or their bias adds if all have
-/// one.
-struct Targets {
-  std::vector<Node*> nodes;
-  Stack biases;
-};
-
-Targets targets_of(Module& module, const Members& members, int64_t axis) {
-  Targets plain, biased;
-  for (const Member& member : members) {
-    plain.nodes.push_back(member.node);
-    Node* add = bias_add(member.node->result(), axis);
-    if (!add || add->phase != member.node->phase) continue;
-    biased.nodes.push_back(add);
-    biased.biases.push_back(bias_name(*add));
-  }
-  if (biased.nodes.size() != members.size()) return plain;
-  const auto stack = stackable(module, biased.biases);
-  return stack && *stack == biased.biases ? biased : plain;
-}
-
 /// Returns the first node in program order.
 Node* first_of(const Graph& graph, const Members& members) {
   for (const auto& node : graph.nodes())
@@ -90,7 +52,7 @@ void merge_sharing(Graph& graph, Members members, const Stack& stack) {
   order_like(members, stack);
   const Member& head = members[0];
   const int64_t axis = static_cast<int64_t>(head.letters.out.find(head.stacked_letters()[0]));
-  const Targets targets = targets_of(graph.module(), members, axis);
+  const std::vector<Link> links = links_of(graph, members, axis, place);
   GraphBuilder b(graph, place);
   const InheritMarks marks(graph, place, *head.node);
   std::vector<Node*> nodes;
@@ -102,11 +64,8 @@ void merge_sharing(Graph& graph, Members members, const Stack& stack) {
   operands[head.side] = weights;
   operands[1 - head.side] = head.other();
   Value* whole = b.matmul(operands[0], operands[1], head.node->get(attr::spec));
-  if (!targets.biases.empty()) {
-    record(graph.module(), targets.biases);
-    whole = b.add(whole, b.broadcast(build_stack(b, targets.biases), {axis}, whole->shape()));
-  }
-  replace_by_slices(graph, b, whole, axis, targets.nodes);
+  for (const Link& each : links) whole = link(b, each, whole);
+  replace_by_slices(graph, b, whole, axis, links.empty() ? nodes : links.back().nodes);
 }
 
 /// Returns members that can be stacked: all of a group, or the longest runs that are adjacent.

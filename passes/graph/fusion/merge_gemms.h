@@ -14,7 +14,8 @@ namespace smelt {
 //
 // The shapes are x, dx [rows, in], w_i, dw_i [out_i, in] and y_i, g_i [rows, out_i]; the concats are along
 // the dims out_i. If the only reader of each y_i is the addition of a bias, the stacked biases are added to Y
-// instead. The last rule applies only if the graph already has the concat of the g_i.
+// instead, and so are other operations that all y_i have in common (member_links.h). The last rule applies
+// only if the graph already has the concat of the g_i.
 //
 // The w_i and the biases are parameters that are stacked along their first dim. The pass adds their names to
 // Module::adjacent, and flatten_parameters then places them one after another, so that their concat is a
