@@ -16,6 +16,7 @@ namespace {
 using Kind = Instruction::Kind;
 
 constexpr int64_t kPieceBytes = 16;  // that divide begins and pitches of what TMA or cp.async reads
+constexpr int64_t kPairBytes = 2;    // of the bytes that mma.sync multiplies, along k
 constexpr int64_t kMostSize = int64_t{1} << 30;   // of k: the template for sm_80 counts in 32 bits
 constexpr int64_t kMostPitch = int64_t{1} << 23;  // of its operands: 256 pitches are counted in 32 bits
 constexpr int64_t kMostSums = 8;  // of columns, for which shared memory has space next to the products
@@ -33,9 +34,14 @@ struct Product {
   }
 };
 
+bool multiplies_bytes(const GemmStep& gemm) {
+  return gemm.dtype == DType::i8 && gemm.result_dtype == DType::i32 && !gemm.a_i8 && !gemm.b_i8;
+}
+
 /// Returns whether the template computes this kind of matmul: that for sm_90a computes one product, scales
-/// nothing and rounds the product.
+/// nothing and rounds the product. Sums of bytes are never scaled.
 bool is_supported(const GemmStep& gemm, const GemmEpilogueTiles& tiles) {
+  if (multiplies_bytes(gemm)) return tiles.mma && gemm.alpha == 1 && gemm.beta == 0 && !gemm.bias;
   const bool halves = gemm.dtype == DType::bf16 || gemm.dtype == DType::f16;
   const bool plain = gemm.alpha == 1 && gemm.result_dtype == gemm.dtype && gemm.batch.empty();
   const bool scaled = gemm.result_dtype == gemm.dtype || gemm.result_dtype == DType::f32;
@@ -129,6 +135,8 @@ std::optional<GemmKernel> kernel_of(const GemmStep& gemm, const Product& product
   const auto a = operand_of(product.a.base, product.a.row_stride, product.a.column_stride, gemm.dtype);
   const auto b = operand_of(product.b.base, product.b.column_stride, product.b.row_stride, gemm.dtype);
   if (!a || !b) return std::nullopt;
+  if (gemm.dtype == DType::i8 && (a->transposed || b->transposed || !is_multiple(product.k, kPairBytes)))
+    return std::nullopt;
   if (tiles.mma && !(is_countable(*a, product.k, symbols) && is_countable(*b, product.k, symbols)))
     return std::nullopt;
   return GemmKernel{.a = *a,
@@ -169,10 +177,10 @@ std::vector<GemmEpilogueTiles> mma_tiles() {
 
 }  // namespace
 
-std::vector<GemmEpilogueTiles> gemm_epilogue_tiles(const Target& target) {
+std::vector<GemmEpilogueTiles> gemm_epilogue_tiles(const Target& target, const GemmStep& gemm) {
   const bool forced =
       target.gemm_epilogues == GemmEpilogues::mma || target.gemm_epilogues == GemmEpilogues::mma_wide;
-  if (target.can.wgmma && !forced) return wgmma_tiles();
+  if (target.can.wgmma && !forced && !multiplies_bytes(gemm)) return wgmma_tiles();
   return target.can.mma_sync ? mma_tiles() : std::vector<GemmEpilogueTiles>();
 }
 
@@ -184,6 +192,7 @@ std::optional<GemmEpilogue> gemm_epilogue(const Program& program, const GemmStep
     return std::nullopt;
   ResultReader body(program, reader,
                     {gemm.c.base, product->rows(), product->n, product->pitch, gemm.result_dtype});
+  body.join_uniform_blocks();
   if (!body.has_form(false) || !has_extents(*product, program.symbols) || !body.walks_result() ||
       !body.hand_result() || !takes_sums(program, body.kernel, *product, tiles, partial_splits(target)) ||
       !has_memory(body.kernel, tiles, target.device))

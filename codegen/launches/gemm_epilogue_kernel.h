@@ -21,9 +21,9 @@ struct GemmEpilogueTiles {
   /// registers.
   bool has_sums() const { return !mma || mma->one_tile(); }
 };
-/// Returns all tiles of the template for the target, in the order of preference. Returns none if no template
-/// supports the target.
-std::vector<GemmEpilogueTiles> gemm_epilogue_tiles(const Target& target);
+/// Returns all tiles of the template for the target and the type of the matmul's operands, in the order of
+/// preference. Returns none if no template supports the target.
+std::vector<GemmEpilogueTiles> gemm_epilogue_tiles(const Target& target, const GemmStep& gemm);
 
 /// A fused kernel and the arguments of its step.
 struct GemmEpilogue {

@@ -13,8 +13,9 @@ namespace smelt {
 namespace {
 
 /// The least work for which a measurement can tell a difference: products of the three extents, and bytes
-/// that the kernel moves.
-constexpr int64_t kLeastProducts = int64_t{1} << 30, kLeastBytes = int64_t{32} << 20;
+/// that the kernel moves. Sums of bytes are four times as wide as these, so less of them is worth the trial.
+constexpr int64_t kLeastProducts = int64_t{1} << 30, kLeastBytes = int64_t{32} << 20,
+                  kLeastBytesOfSums = kLeastBytes / 4;
 
 /// A matmul and the step that reads its result.
 struct Pair {
@@ -30,7 +31,7 @@ struct Way {
 class EntryBodies {
  public:
   EntryBodies(Program& program, PlanEntry& entry, const Target& target)
-      : program_(program), entry_(entry), target_(target), tiles_(gemm_epilogue_tiles(target)) {}
+      : program_(program), entry_(entry), target_(target) {}
 
   bool run() {
     bool changed = false;
@@ -48,7 +49,8 @@ class EntryBodies {
     const bool kept = is_seen_elsewhere({gemm, *kernel});
     if (!keeps_what_is_read({gemm, *kernel})) return false;
     std::vector<Way> ways;
-    for (const GemmEpilogueTiles& tiles : tiles_)
+    for (const GemmEpilogueTiles& tiles :
+         gemm_epilogue_tiles(target_, std::get<GemmStep>(steps()[gemm].what)))
       if (auto body = body_of({gemm, *kernel}, tiles, kept)) ways.push_back({tiles.name, std::move(*body)});
     if (ways.empty()) return false;
     const auto at = bring_together({gemm, *kernel});
@@ -92,7 +94,8 @@ class EntryBodies {
     };
     const int64_t moved = bytes_at_bounds(program_.symbols, rows * gemm.n, gemm.result_dtype) *
                           (1 + std::ranges::count_if(steps()[kernel].writes, is_result));
-    return products >= static_cast<double>(kLeastProducts) && moved >= kLeastBytes;
+    return products >= static_cast<double>(kLeastProducts) &&
+           moved >= (gemm.dtype == DType::i8 ? kLeastBytesOfSums : kLeastBytes);
   }
 
   /// Returns whether a third step uses the result, or it is used after the run.
@@ -211,7 +214,6 @@ class EntryBodies {
   Program& program_;
   PlanEntry& entry_;
   const Target& target_;
-  const std::vector<GemmEpilogueTiles> tiles_;
 };
 
 }  // namespace

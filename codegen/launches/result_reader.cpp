@@ -18,6 +18,15 @@ bool computes(const Instruction& x) {
   return x.kind != Kind::reduce && x.kind != Kind::result && x.kind != Kind::handed;
 }
 
+/// Returns whether the value is the same in all rows, if its operands are.
+bool is_uniform(const Instruction& x) {
+  if (x.kind == Kind::load)
+    return x.access.computed < 0 && x.predicate < 0 &&
+           llvm::all_of(x.access.strides, [](const Dim& stride) { return stride.is_zero(); });
+  return x.kind == Kind::constant || x.kind == Kind::scalar ||
+         (x.kind == Kind::convert && x.operands.size() == 1);
+}
+
 }  // namespace
 
 ResultReader::ResultReader(const Program& program, const KernelStep& reader, const ProductShape& product)
@@ -41,6 +50,20 @@ bool ResultReader::has_form(bool row_blocks) const {
                           scopes(KernelBlock::Scope::reduced) == 0 &&
                           (row_blocks || kernel.blocks.size() == 1);
   return has_axes && has_blocks && llvm::all_of(kernel.instructions, computes);
+}
+
+void ResultReader::join_uniform_blocks() {
+  const auto is_instruction_uniform = [&](int id) {
+    return is_uniform(kernel.instructions[static_cast<size_t>(id)]);
+  };
+  std::vector<int> moved;
+  while (kernel.blocks.size() > 1 && kernel.blocks.front().scope == KernelBlock::Scope::row &&
+         llvm::all_of(kernel.blocks.front().instructions, is_instruction_uniform)) {
+    llvm::append_range(moved, kernel.blocks.front().instructions);
+    kernel.blocks.erase(kernel.blocks.begin());
+  }
+  std::vector<int>& rest = kernel.blocks.front().instructions;
+  rest.insert(rest.begin(), moved.begin(), moved.end());
 }
 
 bool ResultReader::walks_result() {

@@ -29,6 +29,9 @@ class ResultReader {
   /// column axis, and all others parallel axes. There must be one block that loops over columns, and no
   /// reductions. `row_blocks`: there may also be blocks that run once per row.
   bool has_form(bool row_blocks) const;
+  /// Moves blocks that run once per row into the block of columns if they compute the same in all rows, such
+  /// as a number that is read from memory.
+  void join_uniform_blocks();
   /// Collapses the kernel's axes where possible, and splits a single axis into rows and columns. Returns
   /// whether the rows and columns of the kernel are then those of the result.
   bool walks_result();

@@ -26,7 +26,8 @@ struct GemmTiles {
 /// Tiles of the template for sm_80 and later (codegen/cuda/gemm/mma_gemm_text.h).
 struct MmaTiles {
   int rows = 128, columns = 128;          // of a tile, which a block computes
-  int depth = 32;                         // elements along k of a stage of the ring buffer in shared memory
+  int depth = 32;                         // elements of 16 bits, or pairs of bytes, along k of a stage of the
+                                          // ring buffer in shared memory
   int stages = 4;                         // of the ring buffer
   int warp_rows = 64, warp_columns = 32;  // of the part of a tile that one warp computes
   int blocks = 2;                         // blocks that a multiprocessor runs concurrently
@@ -89,7 +90,8 @@ struct GemmKernel {
   std::optional<MmaTiles> mma = {};  // set: the template for sm_80 and later, with these tiles
   std::vector<Batch> batch = {};     // only if `mma` is set, as the next two
   double alpha = 1;
-  bool rounded = true;  // the product is rounded to the type of A and B before the epilogue; false: it is f32
+  bool rounded = true;  // the product is rounded to the type of A and B before the epilogue; false: it is
+                        // f32, of bytes i32
   std::optional<PackedOperand> packed = {};
   std::optional<SmallMTiles> few = {};  // set: one of the templates that use these tiles instead of `tiles`
 

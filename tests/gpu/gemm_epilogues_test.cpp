@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "runtime/cuda/device.h"
-#include "tests/support/gemm_epilogues_run.h"
+#include "tests/support/byte_epilogues.h"
 
 namespace smelt::gemm_epilogues {
 namespace {
@@ -44,6 +44,22 @@ TEST(GpuGemmEpilogues, AgreeWithFloat64) {
 TEST(GpuGemmEpilogues, ForAllGpusAgreeWithFloat64) {
   if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU on this machine";
   expect_all_right(true);
+}
+
+TEST(GpuGemmEpilogues, OfBytesAgreeWithFloat64) {
+  if (cuda::device_count() == 0) GTEST_SKIP() << "no GPU on this machine";
+  const auto [begin, end] = seeds();
+  for (uint64_t seed = begin; seed < end; ++seed) {
+    const std::string text = byte_module_text(seed);
+    SCOPED_TRACE(fmt::format("{}\n{}", seed, text));
+    CompileOptions options = byte_options_of(seed);
+    options.target = "native";
+    Session session = testing::cpu_session(compile(parse_module(text), options).plan);
+    EXPECT_TRUE(std::ranges::any_of(session.plan().kernels, has_template));
+    std::mt19937_64 random(seed);
+    for (const int64_t rows : {one_of(kHeights, random), int64_t{517}})
+      expect_right_of_bytes(*parse_module(text), session, rows, seed);
+  }
 }
 
 TEST(GpuGemmEpilogues, OfBatchesAgreeWithFloat64) {

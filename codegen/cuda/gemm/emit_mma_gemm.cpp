@@ -21,12 +21,20 @@ MmaGemm mma_gemm_of(const Kernel& kernel) {
           .sums = static_cast<int>(gemm_sums(kernel).size())};
 }
 
+/// Returns a length of operands in the units of the template: elements, or pairs of bytes.
+std::string units_of(const Kernel& kernel, const gpu::KernelNames& names, const Dim& length) {
+  const std::string elements = number_of(names, length);
+  return mma_gemm_of(kernel).has_bytes() ? fmt::format("({} / 2)", elements) : elements;
+}
+
 /// Returns the arguments `move` and `part_of` of gemm (mma_gemm_text.h).
-std::string functions_of(const GemmKernel& gemm, const gpu::KernelNames& names) {
+std::string functions_of(const Kernel& kernel, const gpu::KernelNames& names) {
+  const GemmKernel& gemm = *kernel.gemm;
   std::vector<ProductAxis> axes;
   for (const GemmKernel::Batch& axis : gemm.batch)
     axes.push_back({number_of(names, axis.extent),
-                    {{"to.a", number_of(names, axis.a_stride)}, {"to.b", number_of(names, axis.b_stride)}}});
+                    {{"to.a", units_of(kernel, names, axis.a_stride)},
+                     {"to.b", units_of(kernel, names, axis.b_stride)}}});
   const std::string rows = "(int)" + number_of(names, gemm.m);
   return fmt::format(
       "[&](int product, Operands& to) {{ {0}}},\n"
@@ -39,6 +47,7 @@ std::string mma_entry_of(const Kernel& kernel) {
   const gpu::KernelNames names(kernel);
   const GemmKernel& gemm = *kernel.gemm;
   const auto size = [&](const Dim& dim) { return "(int)" + number_of(names, dim); };
+  const auto units = [&](const Dim& length) { return "(int)" + units_of(kernel, names, length); };
   const auto address = [&](const GemmKernel::Operand& operand) {
     return "(const Half*)" + names.params()[static_cast<size_t>(operand.param)];
   };
@@ -50,8 +59,8 @@ std::string mma_entry_of(const Kernel& kernel) {
       "  gemm({{{}, {}, {}, {}}}, {}, {}, {}, {}, {:a}f,\n       {});\n}}\n",
       gemm.mma->blocks, kernel.name, print(gpu::pointer_parameters(kernel, names, "")),
       print(gpu::number_parameters(kernel, names)), body_argument_list(kernel, names), address(gemm.a),
-      address(gemm.b), size(gemm.a.pitch), size(gemm.b.pitch), size(gemm.m), size(gemm.n), size(gemm.k),
-      products, gemm.alpha, functions_of(gemm, names));
+      address(gemm.b), units(gemm.a.pitch), units(gemm.b.pitch), size(gemm.m), size(gemm.n), units(gemm.k),
+      products, gemm.alpha, functions_of(kernel, names));
 }
 
 }  // namespace

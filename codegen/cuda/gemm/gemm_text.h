@@ -35,7 +35,7 @@
 //       Fetches what body_load loads to the L2 cache. Only the template for sm_90a calls it.
 //   void body_run(const BodyArguments&, int at, int rows, Index c, int columns, const BodyColumns&,
 //                 const BodyLoads&, BodySums&, const float (&handed)[8])
-//       `handed` are the elements of the product.
+//       `handed` are the elements of the product; of bytes they are of type int.
 //   void body_lanes(const BodySums&, int column, int part, int lane, unsigned scratch)
 //       Called when a warp has processed the columns of kRowLanes lanes for part number `part` of the tile's
 //       rows, from column number `column` of the tile on. body_lanes calls the template's function add_lanes,

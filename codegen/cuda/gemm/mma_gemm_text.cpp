@@ -24,9 +24,11 @@ std::string mma_gemm_prelude(const MmaGemm& gemm) {
   const std::string constants = fmt::format(
       "\nconstexpr int kRows = {}, kColumns = {}, kDepth = {}, kStages = {};\n"
       "constexpr int kWarpRows = {}, kWarpColumns = {}, kSums = {};\n"
-      "constexpr bool kATransposed = {}, kBTransposed = {}, kRounded = {}, kBatched = {}, kOneTile = {};\n",
+      "constexpr bool kATransposed = {}, kBTransposed = {}, kRounded = {}, kBatched = {}, kOneTile = {};\n"
+      "constexpr bool kBytes = {};\ntypedef {} Sum;\n",
       t.rows, t.columns, t.depth, t.stages, t.warp_rows, t.warp_columns, gemm.sums, gemm.a_transposed,
-      gemm.b_transposed, gemm.rounded, gemm.batched, t.one_tile());
+      gemm.b_transposed, gemm.rounded, gemm.batched, t.one_tile(), gemm.has_bytes(),
+      gemm.has_bytes() ? "int" : "float");
   return fmt::format("#define HALF_TYPE \"{}\"\n{}{}{}{}{}{}{}{}{}", half_text(gemm.dtype), constants,
                      device::kMmaGemmSizes, device::kSharedMemory, device::kHalves,
                      device::kMmaGemmInstructions, device::kGemmTiles, device::kMmaGemmLanes,

@@ -14,8 +14,12 @@
 // 0. move(i, operands) moves these addresses to product i, and part_of(i) returns the result of product i as
 // the epilogue sees it (Part). A launch has a block for each tile, or any number of blocks.
 //
+// Operands are 16-bit floats, or bytes that are contiguous along k. Pairs of bytes take the place of 16-bit
+// floats: k, pitches and a stage's length are then counted in pairs.
+//
 // If the product is rounded, the epilogue gets elements that are rounded to the type of A and B, otherwise in
-// f32. An epilogue is called for two rows at a time: those of a lane in a piece of 16 rows.
+// f32; of bytes it gets the sums in i32. An epilogue is called for two rows at a time: those of a lane in a
+// piece of 16 rows.
 #pragma once
 
 #include <string>
@@ -29,12 +33,13 @@ namespace smelt {
 
 /// The properties of a matmul kernel that its text depends on.
 struct MmaGemm {
-  DType dtype = DType::bf16;  // of A and B
+  DType dtype = DType::bf16;  // of A and B: bf16, f16 or i8
   MmaTiles tiles = {};
   bool a_transposed = false, b_transposed = false;
   bool rounded = true;   // kRounded: the epilogue gets elements that are rounded to `dtype`
   bool batched = false;  // kBatched: there may be several products
   int sums = 0;          // kSums: number of sums that the epilogue computes per column
+  bool has_bytes() const { return dtype == DType::i8; }
 };
 
 /// Return the text before the epilogue's functions, and the text after them.

@@ -9,6 +9,7 @@
 #include "codegen/cuda/printers/print_statements.h"
 #include "codegen/gpu/lower/block_lowerings.h"
 #include "codegen/kernel_passes/vector_alignment.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace smelt {
 namespace {
@@ -130,8 +131,15 @@ class GemmEpiloguePrinter {
   std::string body() const {
     return function(
         "SM void body_run(const BodyArguments& body, int at, int rows, Index c, int columns, "
-        "const BodyColumns& same, const BodyLoads& loads, BodySums& sums, const float (&handed)[8])",
+        "const BodyColumns& same, const BodyLoads& loads, BodySums& sums, const " +
+            std::string(hands_integers() ? "int" : "float") + " (&handed)[8])",
         member_names() + print(row(), 1));
+  }
+
+  /// Returns whether the elements of the product are sums of bytes.
+  bool hands_integers() const {
+    return llvm::any_of(kernel_.instructions,
+                        [](const Instruction& x) { return x.kind == Kind::handed && x.dtype == DType::i32; });
   }
 
   /// Returns references by which the instructions know the members of the structs.
@@ -152,7 +160,8 @@ class GemmEpiloguePrinter {
     gpu::BlockLowerings lowerings(context);
     set_column(context);
     open_row(context);
-    const gpu::Expr handed = gpu::variable("handed", gpu::Type(gpu::Scalar::real).array(1));
+    const gpu::Scalar scalar = hands_integers() ? gpu::Scalar::int32 : gpu::Scalar::real;
+    const gpu::Expr handed = gpu::variable("handed", gpu::Type(scalar).array(1));
     lower_row(context, lowerings, gpu::element(handed, context.element()));
     context.out.close();
     return context.out.body();

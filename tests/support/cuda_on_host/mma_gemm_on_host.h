@@ -90,6 +90,22 @@ inline void multiply(float (&sums)[n], int at, const unsigned (&a)[4], unsigned 
   host::multiply(d, own_lanes(), {a[0], a[1], a[2], a[3], b0, b1}, low_of);
   memcpy(sums + at, d, sizeof d);
 }
+template <int n>
+inline void multiply(int (&sums)[n], int at, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  auto& lanes = own_lanes();
+  const int lane = threadIdx.x % 32, row = lane / 4, column = 2 * (lane % 4);
+  const unsigned own[6] = {a[0], a[1], a[2], a[3], b0, b1};
+  memcpy(lanes[lane], own, sizeof own);
+  __syncwarp(~0u);
+  const auto byte_of = [&](int owner, int word, int byte) { return (int)(signed char)(lanes[owner][word] >> 8 * byte); };
+  for (int i = 0; i < 4; ++i)
+    for (int k = 0; k < 32; ++k) {
+      const int r = row + i / 2 * 8, quad = k % 16 / 4;
+      sums[at + i] += byte_of(r % 8 * 4 + quad, r / 8 + k / 16 * 2, k % 4) *
+                      byte_of((column + i % 2) * 4 + quad, 4 + k / 16, k % 4);
+    }
+  __syncwarp(~0u);
+}
 )";
 
 /// Returns the text of a kernel in a form that the host's compiler accepts. kTensorCoreDevice comes before

@@ -18,7 +18,7 @@ struct Part {
 // steps. Each step has a piece of 16 rows and a group of 32 columns, in which a lane has eight adjacent columns of two
 // rows. If a block has several tiles, loads of the next step begin before the current step is computed. scratch: address
 // in shared memory for column sums.
-SM void finish_tile(const float (&sums)[kRowPieces][kWarpColumns / 2], const Part& part, const Tile& tile, unsigned scratch) {
+SM void finish_tile(const Sum (&sums)[kRowPieces][kWarpColumns / 2], const Part& part, const Tile& tile, unsigned scratch) {
   constexpr int kSteps = kRowPieces * kGroups;
   const unsigned thread = again(threadIdx.x);
   const int lane = thread & 31;
@@ -41,7 +41,7 @@ SM void finish_tile(const float (&sums)[kRowPieces][kWarpColumns / 2], const Par
     BodySums columns;
 #pragma unroll
     for (int i = 0; i < kLaneRows; ++i) {
-      float handed[8];
+      Sum handed[8];
       if constexpr (kRounded) take_eight(handed, sums[piece], group, i);
       else take_eight_unrounded(handed, sums[piece], group, i);
       body_run(part.body, first + 16 * piece + 8 * i, part.rows, begin + 32 * group, part.columns, same, loads[step % 2][i], columns,
@@ -67,7 +67,7 @@ SM Item item_of(int item, int m, int n) {
   return {kBatched ? item / tiles : 0, tile_of(kBatched ? item % tiles : item, 0, row_tiles, column_tiles)};
 }
 
-// Computes `products` products. move(i, operands) moves the operands from product 0 to product i. part_of(i) returns
+// Computes `products` products, times alpha if they are floats; k is in units. move(i, operands) moves the operands from product 0 to product i. part_of(i) returns
 // the Part of product i. All threads of all blocks call it.
 template <class Move, class PartOf>
 SM void gemm(const Operands& operands, int m, int n, int k, int products, float alpha, const Move& move, const PartOf& part_of) {
@@ -101,7 +101,7 @@ SM void gemm(const Operands& operands, int m, int n, int k, int products, float 
 
   int stage = 0, item = blockIdx.x;
   do {
-    float sums[kRowPieces][kWarpColumns / 2] = {};
+    Sum sums[kRowPieces][kWarpColumns / 2] = {};
     for (int at = 0; at < steps; ++at) {
       if (kOneTile) stage = at % kStages;
       wait_for_copies<kStages - 2>();
@@ -110,10 +110,11 @@ SM void gemm(const Operands& operands, int m, int n, int k, int products, float 
       multiply_stage(sums, stages + stage * kStageBytes);
       if (!kOneTile && ++stage == kStages) stage = 0;
     }
+    if constexpr (!kBytes)
 #pragma unroll
-    for (int t = 0; t < kRowPieces; ++t)
+      for (int t = 0; t < kRowPieces; ++t)
 #pragma unroll
-      for (int i = 0; i < kWarpColumns / 2; ++i) sums[t][i] *= alpha;
+        for (int i = 0; i < kWarpColumns / 2; ++i) sums[t][i] *= alpha;
     const Item done = item_of(item, again(m), again(n));
     const Part part = part_of(done.product);
     finish_tile(sums, part, done.tile, scratch);

@@ -2,7 +2,7 @@
 // Requires: copies.cuh.
 
 
-// Load fragments of 16 elements along k, from element 16 * step of the stage on: those of A for 16 rows, and those of B
+// Load fragments of 16 units along k, from unit 16 * step of the stage on: those of A for 16 rows, and those of B
 // for 16 columns, from `row` or `column` of the tile on. All lanes of a warp call these.
 SM void load_a(unsigned (&to)[4], unsigned tile, int row, int step, int lane) {
   if constexpr (kATransposed)
@@ -28,7 +28,7 @@ SM WarpPlace place_of_warp(unsigned warp) {
 
 // Adds the products of one stage to the sums of the warp's part of the tile. A lane's sums are kRowPieces accumulators of
 // 16 x kWarpColumns elements, in fragments of 8 columns. All threads of the block call it.
-SM void multiply_stage(float (&sums)[kRowPieces][kWarpColumns / 2], unsigned stage) {
+SM void multiply_stage(Sum (&sums)[kRowPieces][kWarpColumns / 2], unsigned stage) {
   const unsigned thread = again(threadIdx.x);
   const int lane = thread & 31;
   const auto [row, column] = place_of_warp(thread >> 5);

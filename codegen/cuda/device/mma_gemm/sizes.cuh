@@ -2,8 +2,9 @@
 // chooses: kRows x kColumns elements of a tile, kDepth elements of a stage along k, kStages stages of the ring buffer
 // in shared memory, and kWarpRows x kWarpColumns elements of a tile that one warp computes. If kOneTile is true, a block
 // computes one tile, several blocks run concurrently on a multiprocessor, and the text avoids values that the compiler
-// would keep in registers.
-// Requires: these constants. The text of the kernel consists of these files and texts, in this order: the constants,
+// would keep in registers. If kBytes is true, the operands are bytes, and a Half stands for a pair of them: pairs are
+// the units in which lengths along k, and pitches, are counted.
+// Requires: these constants, and the type Sum of a sum of products. The text of the kernel consists of these files and texts, in this order: the constants,
 // sizes, ../shared_memory, ../halves, instructions, ../gemm/tiles, lanes, copies, products, the functions of the epilogue
 // ("body", codegen/cuda/gemm/gemm_text.h), function, and the entry of the kernel.
 
