@@ -1,6 +1,7 @@
 // JSON Lines: one JSON object per line, whose members are the columns.
 #include "frontend/data/byte_source.h"
 #include "frontend/data/readers.h"
+#include "frontend/data/row_of_texts.h"
 #include "runtime/system/json_text.h"
 #include "runtime/tokenizers/unicode/utf8.h"
 
@@ -63,6 +64,7 @@ class JsonlRows : public RowReader {
     if (line_.size() > kLargestRow) refuse(fmt::format("it is longer than {} MiB", kLargestRow >> 20));
     if (const Utf8Prefix prefix = valid_utf8_prefix(line_); prefix.valid != line_.size())
       refuse(fmt::format("byte {} is no UTF-8: expected JSON in UTF-8", prefix.valid + 1));
+    if (std::optional<Cell> row = row_of_texts(line_)) return std::move(*row);
     try {
       return parse_ordered_json(line_, fmt::format("{}, row {}", file(), row()));
     } catch (const Error& error) {

@@ -9,7 +9,9 @@
 #include <random>
 #include <sstream>
 
+#include "frontend/data/row_of_texts.h"
 #include "frontend/data/source_paths.h"
+#include "runtime/system/json_text.h"
 #include "tests/fuzz/rows_fuzz.h"
 #include "tests/runtime/temporary_directory.h"
 
@@ -124,6 +126,27 @@ TEST(Rows, CommaSeparatedValuesWithAMarkAndEmptyLinesAtTheEnd) {
              "no UTF-8");
   EXPECT_HAS(message_of([&] { open_rows(d.write("c.csv", "x,x\n1,2\n"), RowFormat::csv, {{"x"}}); }),
              "several columns 'x'");
+}
+
+/// Lines that a JSON parser reads, too, and must read alike.
+TEST(Rows, OfTextsAloneAreThoseOfAParser) {
+  const std::vector<std::string> lines = {
+      R"({"text": "a"})", R"( {	"text" : "x\n\"\\\/\b\f\r\ty" , "b":"" } )",
+      "{\"text\": \"\xC3\xA4\xF0\x9F\x98\x80\x7F\"}", R"({"te\nxt": "a", "": "b"})"};
+  for (const std::string& line : lines) {
+    const auto row = row_of_texts(line);
+    ASSERT_TRUE(row) << line;
+    EXPECT_EQ(*row, parse_ordered_json(line, "a line")) << line;
+  }
+}
+
+/// Lines of other rows, and lines that are no JSON.
+TEST(Rows, OfOtherCellsAreLeftToAParser) {
+  for (const char* line : {"", "{", "{}", R"({"a": 1})", R"({"a": "b", "a": "c"})", R"({"a": "\u00e4"})",
+                           R"({"a": "b",})", R"({"a": "b"} x)", R"({"a" "b"})", R"({"a": "b" "c": "d"})",
+                           R"({"a": "b)", R"({"a": "b\)", R"({"a": "b\x"})", "{\"a\": \"b\tc\"}",
+                           "{\"a\": \"b\nc\"}", R"(["a"])", R"({"a": {"b": "c"}})", "\"a\""})
+    EXPECT_FALSE(row_of_texts(line)) << line;
 }
 
 TEST(Rows, EndingsInAnyCase) { EXPECT_EQ(row_format_of("A.JSONL.gz"), RowFormat::jsonl); }
