@@ -257,21 +257,60 @@ bool belongs_to_updates(const State& state) {
   return state.role == Role::optimizer || state.role == Role::state;
 }
 
+HostTensor copy_of(const Session& session, const State& state, std::string name) {
+  const auto bytes = session.state(state.name);
+  std::vector<int64_t> shape;
+  for (const Dim& dim : state.shape) shape.push_back(session.plan().symbols.upper(dim));
+  return {std::move(name), state.dtype, std::move(shape), {bytes.begin(), bytes.end()}};
+}
+
 /// Returns a copy of every state that updates keep in addition to weights, whole and in the plan's own
 /// layout.
 nb::dict optimizer_state(BoundSession& bound) {
   return by_name(for_reading(bound, [](const Session& session) {
     if (session.ranks()) fail("ranks have parts of the optimizer's states: expected a plan for one rank");
     std::vector<HostTensor> tensors;
-    for (const State& state : session.plan().states) {
-      if (!belongs_to_updates(state)) continue;
-      const auto bytes = session.state(state.name);
-      std::vector<int64_t> shape;
-      for (const Dim& dim : state.shape) shape.push_back(session.plan().symbols.upper(dim));
-      tensors.push_back({kOptimizerPrefix + state.name, state.dtype, shape, {bytes.begin(), bytes.end()}});
-    }
+    for (const State& state : session.plan().states)
+      if (belongs_to_updates(state))
+        tensors.push_back(copy_of(session, state, kOptimizerPrefix + state.name));
     return tensors;
   }));
+}
+
+const State& named_state(const Session& session, std::string_view name) {
+  const std::vector<State>& states = session.plan().states;
+  const auto found = std::ranges::find(states, name, &State::name);
+  if (found == states.end()) fail("the plan has no state '{}'", name);
+  return *found;
+}
+
+/// Returns copies of these states.
+nb::dict read_states(BoundSession& bound, const std::vector<std::string>& names) {
+  return by_name(for_reading(bound, [&](const Session& session) {
+    std::vector<HostTensor> tensors;
+    for (const std::string& name : names)
+      tensors.push_back(copy_of(session, named_state(session, name), name));
+    return tensors;
+  }));
+}
+
+/// All of them, or nothing.
+void write_states(BoundSession& bound, const nb::dict& arrays) {
+  const InputArrays given = input_arrays(arrays);
+  alone(bound, [&](Session& session) {
+    for (const InputTensor& tensor : given.tensors) {
+      const State& state = named_state(session, tensor.name);
+      std::vector<int64_t> shape;
+      for (const Dim& dim : state.shape) shape.push_back(session.plan().symbols.upper(dim));
+      if (tensor.dtype != state.dtype || !std::ranges::equal(tensor.shape, shape))
+        fail("'{}' is {}, expected {}", tensor.name, describe(tensor.dtype, tensor.shape),
+             describe(state.dtype, shape));
+    }
+    for (const InputTensor& tensor : given.tensors)
+      session.write_state(tensor.name,
+                          {static_cast<const std::byte*>(tensor.data),
+                           static_cast<size_t>(count_elements(tensor.shape) * size_of(tensor.dtype))});
+  });
 }
 
 void check_optimizer_state(const Session& session, const std::vector<InputTensor>& given) {
@@ -325,6 +364,8 @@ nb::class_<BoundSession> bind_session(nb::module_& module) {
       .def("state_dict", state_dict)
       .def("optimizer_state", optimizer_state)
       .def("load_optimizer_state", load_optimizer_state)
+      .def("read_states", read_states)
+      .def("write_states", write_states)
       .def("load_state_dict", load_state_dict)
       .def("save_weights", [](BoundSession& bound, const std::string& path) {
         for_reading(bound, [&](Session& s) { s.save_weights(path); });

@@ -29,6 +29,15 @@ void drop_dropouts(Graph& graph) {
   graph.prune();
 }
 
+/// What training keeps of a batch, such as the mean of a batch norm, evaluation does not change.
+void drop_updates(Graph& graph) {
+  llvm::SmallVector<Node*> updates;
+  for (const auto& node : graph.nodes())
+    if (node->is(Op::update)) updates.push_back(node.get());
+  for (Node* update : updates) graph.erase(update);
+  graph.prune();
+}
+
 }  // namespace
 
 bool make_evaluation_entry(Module& module, const MakeEvaluationEntryOptions& options) {
@@ -36,6 +45,7 @@ bool make_evaluation_entry(Module& module, const MakeEvaluationEntryOptions& opt
   if (!graph || module.find_graph(kEvaluate)) return false;
   module.graphs.push_back(graph->clone_into(module, kEvaluate));
   drop_dropouts(*module.graphs.back());
+  drop_updates(*module.graphs.back());
   return true;
 }
 

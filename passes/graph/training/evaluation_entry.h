@@ -1,10 +1,10 @@
-// make_evaluation_entry: adds @evaluate, the loss without dropout.
+// make_evaluation_entry: adds @evaluate, the loss without dropout and without updates of states.
 //
 //   graph @loss(..) { .. dropout .. }    =>    graph @loss(..) { .. dropout .. }
 //                                              graph @evaluate(..) { .. }
 //
 // If the model's description has a graph @evaluate, the pass changes nothing. Otherwise it adds the graph of
-// the loss without its dropouts, with the same inputs and outputs (loss_sum, token_count).
+// the loss without its dropouts and updates, with the same inputs and outputs (loss_sum, token_count).
 #pragma once
 
 #include <string>

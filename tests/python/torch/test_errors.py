@@ -293,12 +293,6 @@ def test_what_is_no_module():
         smelt.torch.compile_module(lambda x: x, SAMPLE)
 
 
-def test_state_that_a_module_changes():
-    module = nn.Sequential(nn.BatchNorm1d(4)).train()
-    with pytest.raises(smelt.Error, match="eval"):
-        smelt.torch.compile_module(Loss(module), {"x": torch.ones(3, 4)}, mode="train")
-
-
 class Loss(nn.Module):
     def __init__(self, module):
         super().__init__()

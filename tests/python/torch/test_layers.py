@@ -115,9 +115,3 @@ def test_a_program_of_operations_with_rows_is_traced_once(monkeypatch, module, t
     found = plan.session().run(**{name: x})["output"]
     assert len(calls) == times
     torch.testing.assert_close(found, module(x), rtol=1e-5, atol=1e-5)
-
-
-def test_a_batch_norm_that_updates_its_means_is_refused():
-    module = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8)).train()
-    with pytest.raises(smelt.Error, match="eval"):
-        smelt.torch.compile_module(module, {"input": torch.randn(4, 8)}, mode="train", loss="output", optimizer=smelt.SGD())

@@ -37,6 +37,11 @@ def _fault(name: str, tensor: torch.Tensor, view: torch.Tensor) -> str | None:
 
 def attach(session: ModuleSession, module: torch.nn.Module) -> None:
     """All of them, or nothing: what does not fit is one Error."""
+    if states := sorted(session._plan.program.states):
+        raise Error(
+            f"attach: forward changes {', '.join(states)}, which the session keeps in a form of its own: take "
+            "session.copy_to(module) when the module's own code shall find them"
+        )
     views, aliases = session.views(), session._plan.program.aliases
     held = {name: t for name, t in _held(session, module).items() if t.is_floating_point()}
     faults = [_fault(name, tensor, views[aliases[name]]) for name, tensor in held.items()]

@@ -122,6 +122,8 @@ class CompiledGraph:
         self.expects_gradients = False
         """Whether those of the last call were asked for, or may still be."""
         self.calls = 0
+        self.changes: dict[str, torch.Tensor] = {}
+        """What the call at hand leaves in arguments."""
         self.backward_of = torch._dynamo.disable(_Differentiated.gradients)
         """Not compiled itself where compiled code asks for gradients."""
 
@@ -136,7 +138,8 @@ class CompiledGraph:
             if uses_transforms(graph):
                 module = transformed(module, sample)
             captured = capture(module, sample, shapes, self.bounds, training=True)
-        program = build_program(module, captured, self.bounds, trained={self.inputs[i] for i in self.trained})
+        trained = {self.inputs[i] for i in self.trained}
+        program = build_program(module, captured, self.bounds, trained=trained, returns_changes=True)
         if program.missing:
             raise Error("Smelt cannot do:\n  " + "\n  ".join(str(m) for m in program.missing))
         warn_of_doubles("the module", program.doubles)
@@ -160,11 +163,25 @@ class CompiledGraph:
 
     def __call__(self, *given: Any) -> list[Any]:
         self.calls += 1
-        tensors = [_ready(f"'{self.inputs[i]}'", given[i], self.device) for i in self.arguments.tensors]
+        tensors = [self._argument(i, given[i]) for i in self.arguments.tensors]
         asked = any(self.differentiable) and torch.is_grad_enabled()
         wants = asked and any(given[i].requires_grad for i in self.arguments.tensors)
         results = _Differentiated.apply(self, self.calls, *tensors) if wants else self.run(self.calls, tensors)
+        self._write_changes(given)
         return self._with_numbers(list(results), given)
+
+    def _argument(self, number: int, tensor: torch.Tensor) -> torch.Tensor:
+        """Of an argument that the graph changes a copy, which backward finds as it was."""
+        name = self.inputs[number]
+        ready = _ready(f"'{name}'", tensor, self.device)
+        return ready.clone() if name in self.program.changes.values() else ready
+
+    def _write_changes(self, given: tuple[Any, ...]) -> None:
+        found, self.changes = self.changes, {}
+        with torch.no_grad():
+            for i in self.arguments.tensors:
+                if self.inputs[i] in found:
+                    given[i].copy_(found[self.inputs[i]])
 
     def _with_numbers(self, results: list[Any], given: tuple[Any, ...]) -> list[Any]:
         """Outputs that are no tensors: sizes, and constants."""
@@ -185,7 +202,10 @@ class CompiledGraph:
         return with_plan_types({n: t for n, t in named.items() if n in self.program.inputs}, self.program.inputs)
 
     def run(self, call: int, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-        found = self.forward.run("forward", self._inputs(tensors), call)
+        return self._outputs(self.forward.run("forward", self._inputs(tensors), call))
+
+    def _outputs(self, found: Mapping[str, torch.Tensor]) -> list[torch.Tensor]:
+        self.changes = {name: found[output] for output, name in self.program.changes.items()}
         return [found[n] for n in self.program.output_tensors if n is not None]
 
     def gradients(
@@ -200,8 +220,7 @@ class CompiledGraph:
     def with_gradients(self, call: int, tensors: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[Any]]:
         """All outputs, and the gradients of the loss."""
         found = self.whole.run("forward", self._inputs(tensors), call)
-        outputs = [found[n] for n in self.program.output_tensors if n is not None]
-        return outputs, self._by_argument(found, [self.loss])
+        return self._outputs(found), self._by_argument(found, [self.loss])
 
     def _by_argument(self, found: Mapping[str, torch.Tensor], used: Iterable[Any]) -> list[Any]:
         """Returns no gradient of what none of the outputs reaches: zeros would be decayed by an optimiser."""

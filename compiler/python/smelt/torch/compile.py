@@ -141,6 +141,11 @@ def export(
 
     module = checked_module(module)
     program = import_module(module, sample, dynamic_shapes, max, loss is not None, loss, wide_ids=False)
+    if program.states:
+        raise Error(
+            f"export: forward changes {', '.join(program.states)}, which a directory of weights does not keep: call eval() "
+            "on what does (a batch norm), or compile_module the module, whose sessions keep them"
+        )
     directory = pathlib.Path(directory)
     weights = {name: tensor.detach().cpu().float().contiguous().clone() for name, tensor in program.parameters.items()}
     try:

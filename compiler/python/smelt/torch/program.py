@@ -34,6 +34,10 @@ class Program:
     """Parameters of the text, by name: the module's own, and constant tables."""
     constants: set[str] = field(default_factory=set)
     """Those that are no tensor of the module's state_dict."""
+    states: dict[str, torch.Tensor] = field(default_factory=dict)
+    """Buffers that forward changes, by name: states of the text, which its graph updates."""
+    changes: dict[str, str] = field(default_factory=dict)
+    """Names of outputs, beside those of forward, to inputs that forward changes: what it leaves in them."""
     aliases: dict[str, str] = field(default_factory=dict)
     """Names of the state_dict to names of parameters: tied ones share one."""
     inputs: dict[str, torch.dtype] = field(default_factory=dict)
@@ -72,7 +76,9 @@ class ProgramBuilder:
         wide_ids: bool = True,
         trained: Collection[str] = (),
         decay_all: bool = True,
+        returns_changes: bool = False,
     ) -> None:
+        self.returns_changes = returns_changes
         self.module = module
         self.captured = captured
         self.bounds = bounds
@@ -87,6 +93,8 @@ class ProgramBuilder:
         self.unreached: set[str] = set()
         self.constants: dict[Any, torch.Tensor] = {}
         """Placeholders that are constants of the text."""
+        specs = captured.program.graph_signature.output_specs
+        self.changed = {s.target for s in specs if s.kind == OutputKind.BUFFER_MUTATION}
 
     def build(self, loss: Optional[str]) -> Program:
         """Of a loss the text has a graph @loss for training; else it has one graph, @forward."""
@@ -185,6 +193,8 @@ class ProgramBuilder:
             return self._parameter(self.owners.get(name, name), self.module.get_parameter(name))
         if spec.kind == InputKind.BUFFER:
             buffer = self._buffer(name)
+            if name in self.changed and buffer.numel():
+                return self._state(name, buffer)
             is_kept = spec.persistent and buffer.is_floating_point() and buffer.numel() > 1
             return self._parameter(name, buffer) if is_kept else self._constant(node, buffer)
         if spec.kind == InputKind.CONSTANT_TENSOR:
@@ -222,6 +232,41 @@ class ProgramBuilder:
             self.read[name].grad = trains
         return self.read[name]
 
+    def _state(self, name: str, tensor: torch.Tensor) -> Value:
+        """A buffer that forward changes, in its own type, as numbers of the graph."""
+        stored = self._declared_state(name, tensor)
+        value = self.writer.node("state", [], stored, tuple(tensor.shape), name=name)
+        inner = type_in_graph(tensor.dtype)
+        if stored != inner and stored != "i64":
+            value = self.writer.node("convert", [value], inner, value.shape)
+        if tensor.dtype in NARROW:
+            value.low, value.high = LIMITS[NARROW[tensor.dtype]]
+        return value
+
+    def _declared_state(self, name: str, tensor: torch.Tensor) -> str:
+        refuse_doubles(f"buffer '{name}'", tensor.dtype)
+        stored = type_of_output(tensor.dtype)
+        if stored is None:
+            raise Error(f"the module changes the buffer '{name}', which is {tensor.dtype}, which Smelt does not have")
+        shape: Shape = tuple(tensor.shape)
+        self.declared[name] = f'state "{name}" : {type_text(stored, shape)}'
+        self.program.states[name] = tensor
+        return stored
+
+    def _update(self, name: str, value: Any) -> None:
+        """Writes what forward leaves in a buffer; a run sees it from the next one on."""
+        tensor = self._buffer(name)
+        if tensor.numel() == 0:
+            return
+        if not isinstance(value, Value):
+            value = self.writer.operand(value, type_in_graph(tensor.dtype), tuple(tensor.shape))
+        stored = self._declared_state(name, tensor)
+        if stored == "i64":
+            value = self.writer.widened(value)
+        elif stored != value.dtype:
+            value = self.writer.node("convert", [value], stored, value.shape)
+        self.graph.node("update", [self.writer.stop(value).number], {"state": name}, ())
+
     def _table(self, array: Any, _: Optional[str]) -> Value:
         name = f"constants.{len(self.program.constants)}"
         self.program.constants.add(name)
@@ -231,13 +276,10 @@ class ProgramBuilder:
 
     def _returned(self, results: Any, loss: Optional[str]) -> list[tuple[str, Value]]:
         specs = self.captured.program.graph_signature.output_specs
-        changes = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
-        mutated = [s.target or s.arg.name for s in specs if s.kind in changes]
-        if mutated:
-            raise Error(
-                f"the module changes {', '.join(mutated)}, which a plan does not; call eval() on what does (a batch "
-                "norm), or pass such a tensor in and return its next value"
-            )
+        for spec, result in zip(specs, results):
+            if spec.kind == OutputKind.BUFFER_MUTATION:
+                self._update(spec.target, result)
+        changes = self._changes({s.target: r for s, r in zip(specs, results) if s.kind == OutputKind.USER_INPUT_MUTATION})
         results = [r for r, s in zip(results, specs) if s.kind == OutputKind.USER_OUTPUT]
         _check_outputs(self.captured.outputs, results)
         named = [(n, r) for n, r in zip(self.captured.outputs, results) if isinstance(r, Value)]
@@ -249,8 +291,19 @@ class ProgramBuilder:
         if loss is not None:
             return self._loss(named, loss)
         types = dict(zip(self.captured.outputs, self.captured.values))
-        self.program.output_types = {name: types[name].dtype for name, _ in named}
-        return [(name, self._as_returned(name, value)) for name, value in named]
+        self.program.output_types |= {name: types[name].dtype for name, _ in named}
+        return [(name, self._as_returned(name, value)) for name, value in [*named, *changes]]
+
+    def _changes(self, results: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """Outputs for what forward leaves in its inputs."""
+        if results and not self.returns_changes:
+            raise Error(
+                f"the module changes its inputs {', '.join(results)}, which a plan does not: return the next value, or "
+                "keep such a tensor in a buffer"
+            )
+        self.program.changes = {f"changed.{name}": name for name in results}
+        self.program.output_types |= {f"changed.{name}": self.program.inputs[name] for name in results}
+        return [(f"changed.{name}", self.writer.stop(value)) for name, value in results.items()]
 
     def _as_returned(self, name: str, value: Value) -> Value:
         """In the type that PyTorch returns; integers of 32 bits and floats are what the data of commands are."""
@@ -333,9 +386,11 @@ def build_program(
     wide_ids: bool = True,
     decay_all: bool = True,
     trained: Collection[str] = (),
+    returns_changes: bool = False,
 ) -> Program:
-    """`trained`: inputs that gradients are wanted of."""
-    builder = ProgramBuilder(module, captured, bounds, wide_ids, trained, decay_all)
+    """`trained`: inputs that gradients are wanted of. `returns_changes`: inputs that forward changes have outputs for
+    what it leaves in them; else they are refused."""
+    builder = ProgramBuilder(module, captured, bounds, wide_ids, trained, decay_all, returns_changes)
     program = builder.build(loss)
     program.aliases = {name: owner for name, owner in builder.owners.items() if owner in program.parameters}
     program.aliases.update({name: name for name in program.parameters if name not in program.constants})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import lru_cache
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, Optional, Union
 
 import torch
 
@@ -51,9 +51,10 @@ class ModulePlan(Plan):
         """The class of the module."""
         return type(self.module).__name__
 
-    def session(self, weights: Optional[PathLike] = None, **options: Any) -> "ModuleSession":
+    def session(self, weights: Union[PathLike, Mapping[str, Any], None] = None, **options: Any) -> "ModuleSession":
         """Memory to run the plan with. It begins with the weights that the module has now, or with those of a
-        safetensors file; the other options are those of smelt.Plan.session. Of a plan for GPUs it is by default on the
+        safetensors file or of a state_dict. Buffers that forward changes, such as the running moments of a batch norm
+        or a cache, begin so, too, and each run finds what the run before it left in them. The other options are those of smelt.Plan.session. Of a plan for GPUs it is by default on the
         GPU where the module is, else on PyTorch's current one."""
         if options.pop("from_scratch", False):
             raise Error(
@@ -61,7 +62,13 @@ class ModulePlan(Plan):
             )
         device = device_for(self.target, options.pop("device", None), device_of(self.module.parameters()))
         session = ModuleSession(self, super().session(from_scratch=True, device=str(device), **options)._native, device)
-        return session.load_state_dict(self.module.state_dict() if weights is None else _read(weights), strict=False)
+        session._write_states(self.program.states)
+        return session.load_state_dict(self._weights(weights), strict=False)
+
+    def _weights(self, given: Union[PathLike, Mapping[str, Any], None]) -> Mapping[str, Any]:
+        if given is None:
+            return self.module.state_dict()
+        return given if isinstance(given, Mapping) else _read(given)
 
 
 def _read(path: PathLike) -> dict[str, torch.Tensor]:
@@ -72,6 +79,26 @@ def _read(path: PathLike) -> dict[str, torch.Tensor]:
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise Error(f"weights {path}: no safetensors file that can be read: {error}", "invalid_file") from error
+
+
+def _add_tensors(path: PathLike, tensors: Mapping[str, torch.Tensor]) -> None:
+    from safetensors.torch import save_file
+
+    held = _read(path)
+    try:
+        save_file({**held, **tensors}, path)
+    except OSError as error:
+        raise Error(f"weights {path}: {error}; expected a file that can be written", "io") from error
+
+
+def _check_buffer(name: str, given: Any, kept: torch.Tensor) -> None:
+    if not isinstance(given, torch.Tensor) or given.shape != kept.shape:
+        found = list(given.shape) if isinstance(given, torch.Tensor) else f"a {type(given).__name__}"
+        raise Error(f"buffer '{name}': given {found}, expected a tensor of {list(kept.shape)}")
+    if given.is_floating_point() != kept.is_floating_point():
+        raise Error(f"buffer '{name}': given {given.dtype}, expected {kept.dtype}")
+    if given.is_floating_point() and bool(given.isnan().any()):
+        raise Error(f"buffer '{name}' has NaN")
 
 
 def _has_dim(array: Any, axis: int) -> bool:
@@ -147,7 +174,11 @@ class ModuleSession(Session):
         unknown = sorted(set(state_dict) - set(self._plan.module.state_dict()) - program.constants)
         if strict and unknown:
             raise Error(f"the module has no {', '.join(unknown)}")
+        states = {name: state_dict[name] for name in program.states if name in state_dict}
+        for name, tensor in states.items():
+            _check_buffer(name, tensor, program.states[name])
         self._native.load_state_dict(values, True)
+        self._write_states(states)
         self._agree()
         return self
 
@@ -180,12 +211,29 @@ class ModuleSession(Session):
             torch.cuda.current_stream(self.device).synchronize()
             self._native.weight_views()
 
+    def _write_states(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        kept = self._plan.program.states
+        if tensors:
+            self._native.write_states({n: t.detach().to("cpu", kept[n].dtype).contiguous() for n, t in tensors.items()})
+
+    def _states(self) -> dict[str, torch.Tensor]:
+        """Copies of the buffers that forward changes."""
+        kept = self._plan.program.states
+        read = self._native.read_states(list(kept)) if kept else {}
+        return {name: torch.from_dlpack(t).to(kept[name].dtype) for name, t in read.items()}
+
     def share(self) -> "ModuleSession":
-        return ModuleSession(self._plan, self._native.share(), self.device)
+        """A session on the same weights, with memory of its own: buffers that forward changes begin as they are here."""
+        shared = ModuleSession(self._plan, self._native.share(), self.device)
+        shared._write_states(self._states())
+        return shared
 
     def save_weights(self, path: PathLike) -> None:
+        """Writes the weights to a safetensors file, and the buffers that forward changes."""
         self._agree()
         super().save_weights(path)
+        if self._plan.program.states:
+            _add_tensors(path, self._states())
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         """A copy of the weights in the host's memory under all names of the module's state_dict, for its
@@ -194,6 +242,7 @@ class ModuleSession(Session):
         self._agree()
         held = {name: torch.from_dlpack(t) for name, t in self._native.state_dict().items()}
         aliases, module = self._plan.program.aliases, self._plan.module.state_dict()
+        module = {**module, **{name: t for name, t in self._states().items() if name in module}}
         return {name: held[aliases[name]].to(t.dtype) if name in aliases else t for name, t in module.items()}
 
     def copy_to(self, module: torch.nn.Module) -> torch.nn.Module:

@@ -29,6 +29,28 @@ graph @loss(%x: f32[B,4]) {
          returned + "\n}\n";
 }
 
+/// What a batch leaves in a state, such as the mean of a batch norm.
+TEST(EvaluationEntry, ReadsStatesAndUpdatesNone) {
+  const auto module = parse_module(R"(symbols B <= 8
+state "mean" : f32[4]
+graph @loss(%x: f32[B,4]) {
+  %m = state "mean" : f32[4]
+  %b = broadcast %m {axes = [1]} : f32[B,4]
+  %y = sub %x, %b : f32[B,4]
+  %s = reduce add %y {axes = [0]} : f32[4]
+  update %s {state = "mean"}
+  %sum = reduce add %y {axes = [0, 1]} : f32[]
+  %count = constant {value = 1} : f32[]
+  return loss_sum = %sum, token_count = %count
+})");
+  EXPECT_TRUE(make_evaluation_entry(*module));
+  verify_or_throw(*module);
+  const std::string text = print(*module->find_graph("evaluate"));
+  EXPECT_NE(text.find("state \"mean\""), std::string::npos) << text;
+  EXPECT_EQ(text.find("update"), std::string::npos) << text;
+  EXPECT_NE(print(*module->find_graph("loss")).find("update"), std::string::npos);
+}
+
 TEST(EvaluationEntry, IsTheLossWithoutDropouts) {
   const auto module = parse_module(model("loss_sum = %sum, token_count = %count"));
   EXPECT_TRUE(make_evaluation_entry(*module));

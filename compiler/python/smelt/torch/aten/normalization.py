@@ -10,7 +10,6 @@ from ..registry import refuse, row
 from .reduction import moments
 from .shape import axis_of
 
-UPDATES = "a batch norm that updates running means, which a plan does not do; call eval() on it, so that it uses them"
 LEAST = 1.1920928955078125e-07
 """The eps that PyTorch takes for f32 where none is given."""
 
@@ -125,20 +124,45 @@ def native_group_norm(w, out, input, weight, bias, N, C, HxW, group, eps):
     return result, w.reshape(center, out[1].shape), w.reshape(rstd, out[2].shape)
 
 
-@row("aten._native_batch_norm_legit_functional.default", "aten._native_batch_norm_legit.default")
-def batch_norm_in_training(w, out, *_, **__):
-    refuse(UPDATES)
-
-
-@row("aten._native_batch_norm_legit.no_stats")
-def batch_norm_of_batch(w, out, input, weight, bias, training, momentum, eps):
-    """By the batch's own moments, which are kept nowhere. As results they have no gradient, which PyTorch does not compute."""
+def _by_batch(w, input: Value, weight, bias, eps):
+    """The normalized input, and the batch's mean, variance and inverse deviation. As results these have no gradient, which
+    PyTorch does not compute."""
     axes = [i for i in range(input.rank) if i != 1]
     center, variance = moments(w, input, axes)
     rstd = w.point("rsqrt", w.add(variance, eps))
     away = w.sub(input, w.broadcast(center, [1], input.shape))
     x = w.mul(away, w.broadcast(rstd, [1], input.shape))
-    return _scaled_by_channel(w, x, weight, bias), w.stop(center), w.stop(rstd)
+    return _scaled_by_channel(w, x, weight, bias), w.stop(center), w.stop(variance), w.stop(rstd)
+
+
+@row("aten._native_batch_norm_legit_functional.default")
+def batch_norm_in_training(w, out, input, weight, bias, running_mean, running_var, training, momentum, eps):
+    """By the batch's moments, which move the running ones; the variance that is kept is the unbiased one."""
+    if not training:
+        scaled = _by_running(w, input, weight, bias, running_mean, running_var, eps)
+        empty = w.constant(0.0, "f32", (0,))
+        return scaled, empty, empty, running_mean, running_var
+    x, center, variance, rstd = _by_batch(w, input, weight, bias, eps)
+    count = w.operand(product(input.shape[:1] + input.shape[2:]), "f32", ())
+    unbiased = w.mul(variance, w.broadcast(w.div(count, w.sub(count, 1.0)), [], variance.shape))
+    kept = [
+        w.add(w.mul(old, 1.0 - momentum), w.mul(new, momentum))
+        for old, new in ((running_mean, center), (running_var, unbiased))
+    ]
+    return x, center, rstd, *kept
+
+
+@row("aten._native_batch_norm_legit.no_stats")
+def batch_norm_of_batch(w, out, input, weight, bias, training, momentum, eps):
+    """By the batch's own moments, which are kept nowhere."""
+    x, center, _, rstd = _by_batch(w, input, weight, bias, eps)
+    return x, center, rstd
+
+
+def _by_running(w, input: Value, weight, bias, running_mean, running_var, eps) -> Value:
+    scale = w.point("rsqrt", w.add(running_var, eps))
+    x = w.sub(input, w.broadcast(running_mean, [1], input.shape))
+    return _scaled_by_channel(w, w.mul(x, w.broadcast(scale, [1], input.shape)), weight, bias)
 
 
 @row("aten.batch_norm.default", "aten._native_batch_norm_legit_no_training.default")
@@ -146,11 +170,8 @@ def batch_norm(
     w, out, input, weight, bias, running_mean, running_var, momentum, eps, training=False, cudnn_enabled=True
 ):
     if training or running_mean is None:
-        refuse(UPDATES)
-    scale = w.point("rsqrt", w.add(running_var, eps))
-    x = w.sub(input, w.broadcast(running_mean, [1], input.shape))
-    x = w.mul(x, w.broadcast(scale, [1], input.shape))
-    x = _scaled_by_channel(w, x, weight, bias)
+        refuse("a batch norm that changes its running moments in place: torch.export gives another operation for it")
+    x = _by_running(w, input, weight, bias, running_mean, running_var, eps)
     empty = w.constant(0.0, "f32", (0,)) if isinstance(out, tuple) else None
     return (x, empty, empty) if isinstance(out, tuple) else x
 
