@@ -29,7 +29,8 @@ void drop_dropouts(Graph& graph) {
   graph.prune();
 }
 
-/// What training keeps of a batch, such as the mean of a batch norm, evaluation does not change.
+/// Removes updates: evaluation changes nothing that training keeps of a batch, such as the mean of a batch
+/// norm.
 void drop_updates(Graph& graph) {
   llvm::SmallVector<Node*> updates;
   for (const auto& node : graph.nodes())

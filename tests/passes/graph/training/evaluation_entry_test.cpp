@@ -29,7 +29,7 @@ graph @loss(%x: f32[B,4]) {
          returned + "\n}\n";
 }
 
-/// What a batch leaves in a state, such as the mean of a batch norm.
+/// A batch leaves its mean in a state, as a batch norm does.
 TEST(EvaluationEntry, ReadsStatesAndUpdatesNone) {
   const auto module = parse_module(R"(symbols B <= 8
 state "mean" : f32[4]
