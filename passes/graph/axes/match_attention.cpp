@@ -74,7 +74,8 @@ class BodyOfScores {
     return on_operands(inside_, node, operands);
   }
 
-  /// A mask that adds 0 or a very low number to scores chooses between them and that number.
+  /// A mask that adds 0 or -inf to scores chooses between them and -inf. One that adds 0 or a very low number
+  /// still adds: a query that sees no key has equal weights, and their gradients reach its scores.
   Value* masked(const Node& node) {
     if (!node.is(ScalarOp::add)) return nullptr;
     for (unsigned i : {0u, 1u}) {
@@ -82,7 +83,9 @@ class BodyOfScores {
       if (const auto mask = added_mask(node.operand(i))) {
         Value* score = of_score(node.operand(1 - i));
         Value* holds = outside_.spread(mask->holds, mask->dims);
-        return inside_.select(holds, score, inside_.like(score, mask->low));
+        if (std::isinf(mask->low)) return inside_.select(holds, score, inside_.like(score, mask->low));
+        return inside_.add(score,
+                           inside_.select(holds, inside_.like(score, 0), inside_.like(score, mask->low)));
       }
     }
     return nullptr;

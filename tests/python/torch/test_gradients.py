@@ -656,3 +656,77 @@ def test_a_hook_that_reads_what_is_made_later_is_named():
 
     with pytest.raises(smelt.Error, match="register_hook on 'y' .*test_gradients.py.*before the first use of 'y'"):
         torch.compile(function, backend=smelt_backend)(torch.ones(3, requires_grad=True))
+
+
+# ---- conversions that return their operand
+
+
+def _float_inside(w, v, x):
+    h = w * x
+    with torch.no_grad():
+        scale = h.float().sum()
+    return (h * v * scale).sum()
+
+
+def _kept_float(w, v, x):
+    h = w * x
+    with torch.no_grad():
+        same = h.float()
+        other = h.to(torch.float32).contiguous().type_as(v) * 2
+    return (same * v + other * w).sum()
+
+
+def _view_inside(w, v, x):
+    h = w * x
+    with torch.no_grad():
+        other = h.float().view(4)
+    return (h * v * other).sum()
+
+
+def _double_inside(w, v, x):
+    h = w * x
+    with torch.no_grad():
+        other = h.double().float()
+    return (h * v * other).sum()
+
+
+@pytest.mark.parametrize("body", [_float_inside, _kept_float, _view_inside, _double_inside])
+def test_conversions_under_no_grad(body):
+    """x.float() is x itself where x is float32, also behind the code under no_grad."""
+    module, x = Pair(body), torch.randn(4)
+    session = smelt.torch.compile_module(module, {"x": x}, mode="train", optimizer=smelt.SGD()).session()
+    loss = module(x)["loss"]
+    loss.backward()
+    assert session.step(x=x, lr=1.0).loss == pytest.approx(loss.item(), rel=1e-5)
+    for name, parameter in module.named_parameters():
+        torch.testing.assert_close(session.state_dict()[name], (parameter - parameter.grad).detach(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("fill", ["add", "where"])
+def test_queries_that_see_no_key(fill):
+    """A mask that is added lets gradients pass to scores of queries whose keys are all masked; one that replaces them does not."""
+
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.k = nn.Linear(4, 4), nn.Linear(4, 4)
+
+        def forward(self, x, seen):
+            scores = self.q(x) @ self.k(x).transpose(-1, -2)
+            low = torch.finfo(torch.float32).min
+            if fill == "add":
+                scores = scores + torch.where(seen[:, None, :], 0.0, low)
+            else:
+                scores = scores.masked_fill(~seen[:, None, :], low)
+            return {"loss": (torch.softmax(scores, -1) @ x).square().sum()}
+
+    module, x = Attention(), torch.randn(3, 5, 4)
+    seen = torch.tensor([[1, 1, 1, 0, 0], [0, 0, 0, 0, 0], [0, 1, 1, 1, 1]], dtype=torch.bool)
+    session = smelt.torch.compile_module(
+        module, {"x": x, "seen": seen}, mode="train", optimizer=smelt.SGD(), attention="fused"
+    ).session()
+    loss = module(x, seen)["loss"]
+    loss.backward()
+    assert session.step(x=x, seen=seen, lr=1.0).loss == pytest.approx(loss.item(), rel=1e-5)
+    for name, parameter in module.named_parameters():
+        torch.testing.assert_close(session.state_dict()[name], (parameter - parameter.grad).detach(), rtol=1e-4, atol=1e-4)

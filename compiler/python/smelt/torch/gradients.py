@@ -169,7 +169,7 @@ def _detach_outputs(module: torch.fx.GraphModule) -> None:
 
     def detached(node: torch.fx.Node) -> torch.fx.Node:
         value = node.meta.get("val")
-        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point() or _is_outer(node):
             return node
         with module.graph.inserting_before(output):
             stop = module.graph.call_function(DETACH, (node,))
@@ -178,6 +178,22 @@ def _detach_outputs(module: torch.fx.GraphModule) -> None:
 
     output.args = torch.fx.node.map_arg(output.args, detached)
     module.recompile()
+
+
+_RETURNS_OPERAND = re.compile(r"^aten\.(to|contiguous|type_as|float|double|half|bfloat16)\b")
+"""Operations that return their operand itself where there is nothing to convert."""
+
+
+def _is_outer(node: torch.fx.Node) -> bool:
+    """Returns whether it is a tensor from outside: x.float() is x itself where x is float32. PyTorch's trace then names
+    the tensor by that node also in the code behind no_grad, where x has its gradient."""
+    while node.op == "call_function" and _RETURNS_OPERAND.match(str(node.target)):
+        operand = node.all_input_nodes[0]
+        before, after = operand.meta.get("val"), node.meta.get("val")
+        if not isinstance(before, torch.Tensor) or (before.dtype, before.stride()) != (after.dtype, after.stride()):
+            return False
+        node = operand
+    return node.op == "placeholder"
 
 
 def _check_changes(module: torch.fx.GraphModule, needing: set[torch.fx.Node]) -> None:
