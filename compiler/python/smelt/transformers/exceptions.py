@@ -54,6 +54,13 @@ FIELDS: dict[str, dict[str, Any]] = {
     "AlignConfig": {"projection_dim": 640},
     # A stage reads a rate that there is for deep ones alone.
     "CvtConfig": {"depth": [1, 2, 3]},
+    # Widths that a checkpoint sets.
+    "BridgeTowerConfig": {"contrastive_hidden_size": 32, "logit_scale_init_value": 2.6592},
+    "Qwen3OmniMoeTalkerConfig": {"spatial_merge_size": 2},
+    "Qwen3OmniMoeTalkerTextConfig": {"shared_expert_intermediate_size": 32},
+    "Pix2StructTextConfig": {"initializer_range": 0.02},
+    # Layers of which images are segmented.
+    "BeitConfig": {"num_hidden_layers": 4, "out_indices": [1, 2, 3, 4]},
     # Languages and vocabularies that a checkpoint sets.
     "XmodConfig": {"default_language": "en_XX"},
     "Wav2Vec2BertConfig": {"vocab_size": 99},
