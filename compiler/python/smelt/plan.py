@@ -69,7 +69,7 @@ class Plan:
 
     def session(
         self,
-        weights: Optional[PathLike] = None,
+        weights: Union[PathLike, Mapping[str, Any], None] = None,
         *,
         device: Optional[str] = None,
         from_scratch: bool = False,
@@ -79,27 +79,32 @@ class Plan:
     ) -> Session:
         """Memory and weights to run the plan with.
 
-        weights: a safetensors file, an index or a directory. Without it those beside the description that the plan
-        was compiled from; where there are none, or with from_scratch, initial values that `seed` picks.
+        weights: a safetensors file, an index or a directory, or arrays by name, as load_state_dict takes them. Without
+        it those beside the description that the plan was compiled from; where there are none, or with from_scratch,
+        initial values that `seed` picks.
         device: "cpu", "cuda" or "cuda:N", which must be of the plan's kind; by default the first GPU of a plan for
         GPUs.
         threads: 0 is SMELT_NUM_THREADS, OMP_NUM_THREADS or all cores.
         seed: of initial values, dropout and generation.
         check_steps: on a GPU, wait after every step, so that a fault names it.
         """
+        arrays = weights if isinstance(weights, Mapping) else None
+        if arrays is not None and from_scratch:
+            raise Error("weights and from_scratch say different things: give one of them")
         with Progress("opening a session"):
             native = _native.open_session(
                 self._native,
-                weights=None if weights is None else os.fspath(weights),
+                weights=None if weights is None or arrays is not None else os.fspath(weights),
                 device=None if device is None else str(device),
-                from_scratch=bool(from_scratch),
+                from_scratch=bool(from_scratch) or arrays is not None,
                 threads=whole("threads", threads, 0, 2**31),
                 seed=whole("seed", seed, 0, 2**32),
                 check_steps=bool(check_steps),
             )
         if native.note:
             warnings.warn(native.note, stacklevel=2)
-        return Session(self, native)
+        session = Session(self, native)
+        return session if arrays is None else session.load_state_dict(arrays)
 
     def dump(self, emit: str = "fused", *, format: str = "text", filter: str = "") -> str:
         """A level of the compiler as text: "graph", "fused", "program", "kernels", "llvm", "cuda" or "plan".

@@ -42,6 +42,18 @@ def test_loading_makes_sessions_equal(plan, session, ids):
     assert numpy.array_equal(other.run(input_ids=ids)["logits"].numpy(), expected)
 
 
+def test_a_session_of_arrays(plan, session, ids):
+    arrays = {name: tensor.numpy() for name, tensor in session.state_dict().items()}
+    found = plan.session(weights=arrays).run(input_ids=ids)["logits"].numpy()
+    assert numpy.array_equal(found, session.run(input_ids=ids)["logits"].numpy())
+    name = next(iter(arrays))
+    for wrong in ({**arrays, name: arrays[name][:-1]}, {**arrays, "other": arrays[name]}, {}):
+        with pytest.raises(smelt.Error):
+            plan.session(weights=wrong)
+    with pytest.raises(smelt.Error, match="from_scratch say different things"):
+        plan.session(weights=arrays, from_scratch=True)
+
+
 def test_weights_of_other_float_types(plan, session, ids):
     state = {name: tensor.numpy().astype(numpy.float16) for name, tensor in session.state_dict().items()}
     logits = plan.session().load_state_dict(state).run(input_ids=ids)["logits"].numpy()
