@@ -1,5 +1,6 @@
 """The exam's own machinery: small configurations, inputs, comparisons, limits, and the board."""
 
+import functools
 import os
 import signal
 import time
@@ -11,7 +12,16 @@ import transformers
 
 from smelt.transformers import board, results
 from smelt.transformers.classes import Folder, folder, folders, in_rounds
-from smelt.transformers.examine import SAMPLE, Wrong, check, check_gradients, difference, examine, moved_gradients
+from smelt.transformers.examine import (
+    SAMPLE,
+    Wrong,
+    check,
+    check_gradients,
+    difference,
+    examine,
+    moved_gradients,
+    turned_outputs,
+)
 from smelt.transformers.inputs import parts
 from smelt.transformers.isolate import isolated
 from smelt.transformers.rules import SpecialIds, indices, smaller_list, stages
@@ -178,3 +188,19 @@ def test_results_add_up(tmp_path):
     assert counts["classes forward"] == {"right": 1, "refused": 1, "not built": 1}
     text = board.page(lines, [Folder("a", [int]), Folder("c", fault="no module")], "5.0")
     assert "| no row | 1 | `AForCausalLM` |" in text and "| `c` | no module |" in text
+
+
+def test_ties_may_have_any_order():
+    class Ranks(torch.nn.Module):
+        def forward(self, x):
+            return {"index": torch.topk(x, 3).indices}
+
+    x = torch.tensor([[1.0, 2.0, 2.0, 2.0, 0.0], [5.0, 4.0, 3.0, 2.0, 1.0]])
+    expected = Ranks()(x)
+    others = [functools.partial(turned_outputs, Ranks(), {"x": x}, expected)]
+    swapped, wrong = expected["index"].clone(), expected["index"].clone()
+    swapped[0] = torch.tensor([3, 1, 2])
+    wrong[1, 0] = 4
+    check({"index": swapped}, expected, "5", moved=others)
+    with pytest.raises(Wrong):
+        check({"index": wrong}, expected, "5", moved=others)

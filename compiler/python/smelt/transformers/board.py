@@ -91,8 +91,8 @@ and compares it with eager PyTorch:
 
 - **Outputs** at two sizes that were not traced, with padding. Each element is within 1e-4 of its value plus the root mean square of
   the tensor, or within ten times the error of PyTorch's own float32 next to its float64 in the same row (of the last
-  dim). An output of zeros does not count. Integers of which another rounding makes others are not compared, such as the order of
-  two scores that are equal but for rounding.
+  dim). An output of zeros does not count. Integers of which another rounding, or `torch.topk` with equal numbers in another
+  order, makes others are not compared.
   The second part of that rule lets rows of padding pass whose attention sees padding alone, where a model adds two masks of
   finite numbers (`gpt_neo`). There PyTorch's float32 is what the model's code says: keys that both masks hide have no
   weight. Smelt gives all keys of such a row the same weight, and float64 differs from both, because its least number is
