@@ -296,6 +296,11 @@ def test_weights_that_do_not_fit():
             session.load_state_dict({**state, name: wrong})
         with pytest.raises(smelt.Error, match=message):
             plan.session(weights={**state, name: wrong})
+    without = {name: tensor for name, tensor in state.items() if name != "keys"}
+    with pytest.raises(smelt.Error, match="has no keys"):
+        session.load_state_dict(without)
+    with pytest.raises(smelt.Error, match="has no keys"):
+        plan.session(weights=without)
     close(session.state_dict()["keys"], state["keys"])
 
 

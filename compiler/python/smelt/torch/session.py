@@ -174,6 +174,10 @@ class ModuleSession(Session):
         unknown = sorted(set(state_dict) - set(self._plan.module.state_dict()) - program.constants)
         if strict and unknown:
             raise Error(f"the module has no {', '.join(unknown)}")
+        kept = self._plan.module.state_dict()
+        missing = sorted(name for name in program.states if name in kept and name not in state_dict)
+        if missing:
+            raise Error(f"the state_dict has no {', '.join(missing)}, which forward changes")
         states = {name: state_dict[name] for name in program.states if name in state_dict}
         for name, tensor in states.items():
             _check_buffer(name, tensor, program.states[name])
