@@ -60,6 +60,7 @@ install_debian() {
 
 # The environment of Python's tests.
 home=$(dirname "${BASH_SOURCE[0]}")/../build/python-venv
+versions=$(dirname "${BASH_SOURCE[0]}")/python-packages.txt
 
 # The packages for building and testing the Python package.
 install_python() {
@@ -86,8 +87,13 @@ install_wheels() {
   "$home/bin/python" -c "import $(IFS=,; echo "$*")" 2>/dev/null || pip_install "$@" ||
     echo "note: no environment with $*: $what is not tested" >&2
 }
-# Modules are compiled when they are first imported, which most never are.
-pip_install() { "$home/bin/pip" install -q --no-compile "$@" >/dev/null 2>&1; }
+# In the versions of the list, or, where one is not there for this Python, any. Modules are compiled when they are first
+# imported, which most never are.
+pip_install() {
+  "$home/bin/pip" install -q --no-compile -c "$versions" "$@" >/dev/null 2>&1 && return
+  echo "note: $* in other versions than those of $versions" >&2
+  "$home/bin/pip" install -q --no-compile "$@" >/dev/null 2>&1
+}
 
 install_debian
 case "${1:-build}" in tests | first | wheels | all) install_python ;; esac

@@ -19,6 +19,7 @@ import time
 import warnings
 from typing import Any, Iterable, NamedTuple, Sequence
 
+import ml_dtypes
 import numpy
 import onnx
 
@@ -93,10 +94,35 @@ def compared(case: Any) -> tuple[str, str]:
             threads=1, **({"from_scratch": True} if model.plan and not model.plan.weights else {})
         ).run(inputs)
         for name, one in zip(model.outputs, map(plain, expected)):
-            fault = difference(found[name], one, *ROUNDED.get(case.name, (case.rtol, case.atol)))
+            fault = difference(
+                *of_defined_elements(case, inputs, found[name], one),
+                *ROUNDED.get(case.name, (case.rtol, case.atol)),
+            )
             if fault:
                 return "wrong", f"{name}: {fault}"
     return ("constant" if model.plan is None else "sizes" if model.frozen else "plain"), ""
+
+
+def of_defined_elements(case: Any, inputs: dict[str, Any], found: Any, expected: Any) -> tuple[Any, Any]:
+    """Both results, equal where ONNX leaves the element undefined: a float cast to an integer beyond the type's range.
+
+    The numbers that cases expect there are those of the ml_dtypes that is installed: modulo 16 before 0.7, then 0.
+    """
+    first = next(iter(inputs.values()), None)
+    casts = [node.op_type for node in case.model.graph.node] in (["Cast"], ["CastLike"])
+    if not casts or found.dtype != expected.dtype or not is_integer(expected.dtype) or not is_float(first.dtype):
+        return found, expected
+    limits = ml_dtypes.iinfo(expected.dtype)
+    value = numpy.trunc(first.astype(numpy.float64))
+    return found, numpy.where((value >= limits.min) & (value <= limits.max), expected, found)
+
+
+def is_integer(dtype: numpy.dtype) -> bool:
+    return dtype.kind in "iu" or dtype.name.removeprefix("u").startswith("int")
+
+
+def is_float(dtype: numpy.dtype) -> bool:
+    return dtype.kind == "f" or "float" in dtype.name
 
 
 def difference(found: Any, expected: Any, rtol: float, atol: float) -> str:

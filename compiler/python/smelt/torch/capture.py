@@ -37,7 +37,7 @@ from .registry import COMPLEX_ROWS, ROWS, bound_arguments
 from .selections import SelectedTargets
 from .splits import Splits
 from .value_checks import ValueChecks
-from .whole_operations import kept_whole
+from .whole_operations import kept_whole, of_any_number
 
 OLDEST = (2, 6)
 """The first version of PyTorch whose export has what is needed."""
@@ -513,7 +513,7 @@ def taken_apart(program: torch.export.ExportedProgram) -> torch.export.ExportedP
     # Without example inputs, export does not check the arguments while it decomposes the program: a plan
     # checks its sizes itself, and PyTorch writes the check wrong for some arguments.
     program._example_inputs = None
-    with _operations_listed_once():
+    with _operations_listed_once(), of_any_number():
         return program.run_decompositions(dict(decompositions()))
 
 

@@ -13,12 +13,14 @@ from ..builder import Value
 from ..errors import Error
 from ..ranges import INTEGERS
 from . import aten  # noqa: F401  (fills the table of rows)
+from .chosen import ChosenPlaces
 from .complex_values import Complex, has_complex
 from .dims import expression
 from .doubles import folded, is_computed_in_doubles
 from .dtypes import NARROW
 from .flex import flex_attention, without_mask_tables
 from .registry import COMPLEX, COMPLEX_ROWS, ROWS, Refusal, Result, bound_arguments, name_of, result_of
+from .size_tensors import sizes_read
 from .writer import Writer
 
 NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)
@@ -58,10 +60,13 @@ class Importer:
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
+        self.chosen = ChosenPlaces(writer)
         self.missing: dict[tuple[str, str], Missing] = {}
         self.operations: dict[str, int] = {}
         self.conditions: list[Any] = []
         """Of the sizes, as expressions: what export has relied on."""
+        self.read: dict[sympy.Symbol, sympy.Expr] = {}
+        """What the code reads from tensors that hold sizes, by PyTorch's symbols."""
         self.doubles: list[tuple[torch.fx.Node, str]] = []
         """Nodes that PyTorch computes in float64 from inputs, and the paths of their modules."""
 
@@ -77,6 +82,8 @@ class Importer:
         found: dict[torch.fx.Node, Any] = {}
         known = {**constants, **_attributes(module)}
         folds = folded(module.graph, known)
+        self.read |= sizes_read(module.graph, {**known, **folds})
+        self.writer.dims.names |= self.read
         for node in module.graph.nodes:
             if node in folds:
                 found[node] = self._constant(node, folds[node])
@@ -91,6 +98,11 @@ class Importer:
                 if is_computed_in_doubles(node, {*known, *folds}):
                     self.doubles.append((node, module_path(node)))
         return None
+
+    def check_results(self, graph: torch.fx.Graph) -> None:
+        """Of the whole module."""
+        (output,) = (node for node in graph.nodes if node.op == "output")
+        self._guarded(output, "output", lambda: self.chosen.check_results(output))
 
     def _attribute(self, module: torch.fx.GraphModule, node: torch.fx.Node) -> Any:
         value = operator.attrgetter(node.target)(module)
@@ -112,7 +124,8 @@ class Importer:
             return self._number_of(value, args)
         name = name_of(node.target)
         if name in CHECKS:
-            self.conditions += [x for x in args[:1] if isinstance(x, sympy.Basic) and x.free_symbols]
+            checked = [x.subs(self.read) for x in args[:1] if isinstance(x, sympy.Basic)]
+            self.conditions += [x for x in checked if x.free_symbols and not x.free_symbols & set(self.chosen.masks)]
             return None
         if isinstance(node.target, torch._ops.HigherOrderOperator):
             return self._guarded(node, name, lambda: self._higher_order(name, args, kwargs))
@@ -135,6 +148,8 @@ class Importer:
 
     def _row(self, node: torch.fx.Node, name: str, args: tuple, kwargs: dict) -> Any:
         self.operations[name] = self.operations.get(name, 0) + 1
+        if (picked := self.chosen.choose(node, name, args, kwargs)) is not None:
+            return picked
         out = result_of(node.meta.get("val"), self.writer.dims)
         rows = COMPLEX_ROWS if has_complex(args, kwargs, out) else ROWS
         if name not in rows:
@@ -148,7 +163,10 @@ class Importer:
         writer.wide = writer.is_64_bits and row.__module__ not in PLACES
         writer.used_results = _used_results(node)
         try:
-            found = self._in_width(row(writer, out, **bound_arguments(node.target, args, kwargs)), out)
+            given = bound_arguments(node.target, args, kwargs)
+            concerned = self.chosen.concern(node)
+            values = self.chosen.write(node, name, out, given) if concerned else row(writer, out, **given)
+            found = self._in_width(values, out)
         finally:
             writer.is_64_bits = writer.wide = True
         _check_shapes(found, out)

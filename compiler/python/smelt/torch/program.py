@@ -110,6 +110,7 @@ class ProgramBuilder:
         inputs = self._inputs()
         self.graph.source = ""
         results = importer.run(self.captured.program.graph_module, inputs, self.constants)
+        importer.check_results(self.captured.program.graph)
         self.program.doubles = importer.doubles
         self.program.missing = list(importer.missing.values())
         self.program.operations = importer.operations

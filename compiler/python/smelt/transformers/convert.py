@@ -103,7 +103,8 @@ def state_problem(config: Any) -> None:
 def batches_of(model: Any, loss: bool) -> Any:
     """The inputs of the model: for a decoder of texts without a loss, token ids alone."""
     from .examine import SAMPLE
-    from .inputs import Batches, Maker, first_that_runs
+    from .forms import Batches
+    from .inputs import Maker, first_that_runs
     from .labels import labelled
     from .results import is_decoder
 

@@ -17,7 +17,8 @@ from ..torch.backend import BEHIND_DIFFERENTIATION
 from ..torch.capture import named_tensors
 from ..torch.compile import compile_text, import_module
 from ..torch.session import ModulePlan
-from .inputs import Batches, Maker, Unknown, first_that_runs
+from .forms import Batches
+from .inputs import Maker, Unknown, first_that_runs
 from .labels import labelled
 from .results import is_decoder
 from .shrink import PROFILES, small_config
@@ -67,7 +68,7 @@ def built(model_class: type) -> tuple[Optional[torch.nn.Module], Optional[Batche
 
 
 def constructed(model_class: type, profile: str) -> torch.nn.Module:
-    config = small_config(model_class.config_class, profile)
+    config = small_config(model_class.config_class, profile, model=model_class.__name__)
     if is_decoder(model_class.__name__) and hasattr(config, "is_decoder"):
         config.is_decoder = True
     with torch.device("meta"):
@@ -166,9 +167,25 @@ def choices(names: tuple[str, ...], refusal: Callable[[], str]) -> Iterator[dict
         yield {"B": 1}
         yield {name: 1 for name in names if name != "B"}
 
+
 def sizes_for(chosen: str, sizes: dict[str, int]) -> dict[str, int]:
     return {name: sizes[name] if name in chosen else SAMPLE[name] for name in sizes}
 
+
+def fitting(
+    batches: Batches, sizes: dict[str, int], run: Callable[[dict[str, Any]], Any]
+) -> tuple[dict[str, Any], Any]:
+    """The batch of these sizes and what `run` returns of it, or of the next longer ones where the model's code is for
+    multiples alone."""
+    for more in range(LARGEST["T"] - sizes["T"]):
+        batch = batches.make({**sizes, "T": sizes["T"] + more})
+        try:
+            return batch, run(tensors_of(batch))
+        except smelt.Error as refusal:
+            if "multiple of" not in str(refusal):
+                raise
+    batch = batches.make(sizes)
+    return batch, run(tensors_of(batch))
 
 
 def with_most_sizes(names: tuple[str, ...], attempt: Callable[[dict[str, int]], Any]) -> tuple[Any, dict[str, Any]]:
@@ -262,8 +279,7 @@ def forward(model: torch.nn.Module, batches: Batches, limit: float) -> tuple[dic
     (plan, seconds), changing = with_most_sizes(batches.names(), attempt)
     session = plan.session()
     for sizes in OTHERS:
-        batch = batches.make(sizes_for(changing["sizes"], sizes))
-        found = session.run(**tensors_of(batch))
+        batch, found = fitting(batches, sizes_for(changing["sizes"], sizes), lambda batch: session.run(**batch))
         expected = eager(model, batch)
         if draws(expected, eager(model, batch)):
             return {"kind": "empty", "note": "the model draws random numbers, so that its own outputs differ"}, None
@@ -327,8 +343,13 @@ def training(model: torch.nn.Module, batches: Batches, limit: float) -> tuple[di
         batches.names(),
         lambda least: limited_import(model, sample, batches.dynamic_shapes(least), batches.bounds(LARGEST)),
     )
-    gradients(model, program, batches.make(sizes_for(changing["sizes"], OTHERS[0])))
-    losses(model, program, [batches.make(sizes_for(changing["sizes"], sizes)) for sizes in (*OTHERS, SAMPLE)])
+    session = gradient_session(program)
+    given = [
+        fitting(batches, sizes_for(changing["sizes"], sizes), lambda batch: session.run("loss", **batch))[0]
+        for sizes in (*OTHERS, SAMPLE)
+    ]
+    gradients(model, session, given[0])
+    losses(model, program, given)
     return {"kind": "right", "compile": round(time.perf_counter() - begun, 2), **changing}, None
 
 
@@ -351,10 +372,16 @@ def limited_import(
     return import_module(model, sample, shapes, bounds, True, "loss", decay_all=True)
 
 
-def gradients(model: torch.nn.Module, program: Any, batch: dict[str, Any]) -> None:
+def gradient_session(program: Any) -> Any:
+    """With the module's own weights."""
     passes = f"differentiate{{output=loss_sum}},{BEHIND_DIFFERENTIATION}"
     session = compile_text(program.text, mode="infer", pipeline=passes, no_plan_cache=True).session(from_scratch=True)
     session.load_state_dict({name: tensor.detach() for name, tensor in program.parameters.items()})
+    return session
+
+
+def gradients(model: torch.nn.Module, session: Any, batch: dict[str, Any]) -> None:
+    """Throws Wrong where the session's differ from PyTorch's."""
     found = session.run("loss", **tensors_of(batch))
     expected = own_gradients(model, batch)
     count = float(found["token_count"])

@@ -26,6 +26,12 @@ SMALL_PERCEPTION_ENCODER = {
     "architecture": "vit_pe_core_tiny_patch16_384",
     "model_args": {"embed_dim": 64, "depth": 2, "num_heads": 4, "img_size": 64},
 }
+SEGMENTED = {
+    "encoder_attention_heads": 8,
+    "decoder_attention_heads": 8,
+    "backbone_config": {"model_type": "resnet", "out_features": ["stage1", "stage2", "stage3", "stage4"]},
+}
+SMALL_TEXT = {"vocab_size": 128, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
 SERIES = {"prediction_length": 4, "context_length": 16, "num_time_features": 2}
 
 FIELDS: dict[str, dict[str, Any]] = {
@@ -89,9 +95,9 @@ FIELDS: dict[str, dict[str, Any]] = {
     # The channels of the network that timm gives by default.
     "EdgeTamVisionConfig": {
         "backbone_channel_list": [1024, 512, 256, 64],
-        "backbone_feature_sizes": [[8, 8], [4, 4], [2, 2]],
+        "backbone_feature_sizes": [[16, 16], [8, 8], [4, 4]],
     },
-    "EdgeTamPromptEncoderConfig": {"patch_size": 16},
+    "EdgeTamPromptEncoderConfig": {"patch_size": 8},
     # Keys in pools of some, of which as many are chosen as is a multiple of a pool.
     "Glm5NextTextConfig": {"index_kpool": 4},
     # Experts, and layers that read an image's features, that a checkpoint sets.
@@ -105,8 +111,6 @@ FIELDS: dict[str, dict[str, Any]] = {
     "MoonshineStreamingConfig": {"num_key_value_heads": 4},
     # One entry a layer in lists of sizes.
     "MuseSparkAudioConfig": {"num_hidden_layers": 4},
-    # Widths by names of its own.
-    "PerceiverConfig": {"num_latents": 8, "d_latents": 64, "num_self_attends_per_block": 2},
     # Widths of stages that depend on each other, under names of their own.
     "HGNetV2Config": {
         "embedding_size": 16,
@@ -130,7 +134,6 @@ FIELDS: dict[str, dict[str, Any]] = {
         "backbone_feature_sizes": [[16, 16], [8, 8], [4, 4]],
     },
     "SegGptConfig": {"num_hidden_layers": 5, "merge_index": 0, "intermediate_hidden_state_indices": [1, 2, 3, 4]},
-    "TvpConfig": {"max_img_size": 64, "visual_prompt_size": 8},
     "VitMatteConfig": {"convstream_hidden_sizes": [16, 32, 64], "fusion_hidden_sizes": [64, 32, 16, 16]},
     "PocketTTSAudioTokenizerConfig": {"latent_dim": 64},
     # The default backbone is of a kind that the model's own code does not take.
@@ -180,4 +183,71 @@ FIELDS: dict[str, dict[str, Any]] = {
         "vision_config": {**SMALL_PERCEPTION_ENCODER, "do_pooling": True, "num_classes": 64, "global_pool": "map"},
     },
     "PerceptionLMConfig": {"vision_config": SMALL_PERCEPTION_ENCODER},
+    # Tables of an image's tokens, which a checkpoint has.
+    "Emu3Config": {"vocabulary_map": {"<image>": 10, "<|extra_200|>": 11, **{f"<|visual token {i:06d}|>": 20 + i for i in range(64)}}},
+    # As many features as the first stage of a network of another library has.
+    "TimmBackboneConfig": {"backbone": "resnet18", "use_pretrained_backbone": False},
+    "TvpConfig": {"max_img_size": 64, "visual_prompt_size": 8, "num_frames": 4},
+    # Widths by names of its own.
+    "PerceiverConfig": {"num_latents": 8, "d_latents": 64, "num_self_attends_per_block": 2, "num_cross_attention_heads": 1},
+    # Scales of what a detector reads, and windows that divide its images.
+    "LwDetrConfig": {
+        "projector_scale_factors": [2.0, 0.5],
+        "backbone_config": {
+            "model_type": "lw_detr_vit",
+            "hidden_size": 64,
+            "num_hidden_layers": 4,
+            "num_attention_heads": 4,
+            "image_size": 64,
+            "pretrain_image_size": 64,
+            "patch_size": 8,
+            "num_windows": 4,
+            "window_block_indices": [0, 1],
+            "out_indices": [2, 4],
+        },
+    },
+    # A window in pixels, and widths under names of their own.
+    "Exaone4_5_VisionConfig": {"window_size": 32},
+    "Phi4MultimodalAudioConfig": {"depthwise_separable_out_channel": 64, "ext_pw_out_channel": 64},
+    # Ids of an image's and a sound's codes, one behind the other.
+    "Apertus1p5TextConfig": {"vocab_size": 256},
+    "Apertus1p5Config": {"image_token_id": 10, "audio_token_id": 11, "image_token_offset": 20, "audio_token_offset": 84},
+    # Parts that are not declared as such.
+    "RagConfig": {
+        "n_docs": 2,
+        "question_encoder": {**SMALL_TEXT, "intermediate_size": 128, "projection_dim": 0},
+        "generator": {
+            "model_type": "bart",
+            "vocab_size": 128,
+            "d_model": 64,
+            "encoder_layers": 2,
+            "decoder_layers": 2,
+            "encoder_attention_heads": 4,
+            "decoder_attention_heads": 4,
+            "encoder_ffn_dim": 128,
+            "decoder_ffn_dim": 128,
+            "max_position_embeddings": 128,
+        },
+        "pad_token_id": 1,
+        "vocab_size": 128,
+    },
+    "EvollaConfig": {
+        "protein_encoder_config": {**SMALL_TEXT, "intermediate_size": 128},
+        "aligner_num_add_layers": 2,
+        "resampler_depth": 2,
+        "resampler_dim_head": 16,
+        "resampler_heads": 4,
+        "resampler_num_latents": 8,
+    },
 }
+
+MODELS: dict[str, dict[str, Any]] = {
+    # Heads that checkpoints of the body do not set.
+    "Blip2ForImageTextRetrieval": {"qformer_config": {"use_qformer_text_input": True}},
+    "HieraForPreTraining": {"decoder_hidden_size": 64, "decoder_depth": 2, "decoder_num_heads": 4, "image_size": [64, 64]},
+    "SegGptModel": {"image_size": [64, 32]},
+    "SegGptForImageSegmentation": {"image_size": [64, 32]},
+    "DetrForSegmentation": SEGMENTED,
+    "ConditionalDetrForSegmentation": SEGMENTED,
+}
+"""By the class of the model, where not all of its models have these fields."""

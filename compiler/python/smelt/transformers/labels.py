@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Mapping, Optional
 
-from .inputs import SHORTEST, Batches, Form, Maker, ids, normal, number, padding, zeros
+from .forms import Batches, Form, ids, normal, padding, zeros
+from .inputs import SHORTEST, Maker, number
 
 
 def labelled(maker: Maker, batches: Batches) -> Optional[Batches]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from types import MappingProxyType
 from typing import Any, Mapping, Optional
 
 from transformers import PreTrainedConfig
 
-from .exceptions import FIELDS
+from .exceptions import FIELDS, MODELS
 from .rules import (
     ABSENT,
     IMAGES,
@@ -45,11 +46,15 @@ KINDS = ("layer_types", "layers_block_type", "mlp_layer_types")
 
 
 def small_config(
-    config_class: type, profile: str = "narrow", given: Optional[Mapping[str, Any]] = None
+    config_class: type, profile: str = "narrow", given: Optional[Mapping[str, Any]] = None, model: str = ""
 ) -> PreTrainedConfig:
     """A small configuration of the class, whose parts are small, too. `given`: values that a whole sets in place of the
-    class's defaults. Throws what the class throws where its fields do not fit."""
-    return Shrinker(profile).config(config_class, given or {})
+    class's defaults; `model`: the name of the model's class, which may have fields of its own. Throws what the class
+    throws where its fields do not fit."""
+    fields = MODELS.get(model, {})
+    parts = {name: value for name, value in fields.items() if isinstance(value, Mapping)}
+    fixed = {name: value for name, value in fields.items() if name not in parts}
+    return Shrinker(profile).config(config_class, {**(given or {}), **parts}, fixed)
 
 
 class Shrinker:
@@ -61,11 +66,14 @@ class Shrinker:
         self.absent = ABSENT if profile == "filled" else {}
         self.special = SpecialIds()
 
-    def config(self, config_class: type, given: Mapping[str, Any]) -> PreTrainedConfig:
+    def config(
+        self, config_class: type, given: Mapping[str, Any], fixed: Mapping[str, Any] = MappingProxyType({})
+    ) -> PreTrainedConfig:
+        """`given`: values that a whole sets in place of the class's defaults; `fixed`: values that stay as they are."""
         values = {**_defaults(config_class), **given}
         fields = {**given, **self._parts(config_class, values)}
         fields.update(self._fields({name: v for name, v in values.items() if name not in fields or name in given}))
-        own = FIELDS.get(config_class.__name__, {})
+        own = {**FIELDS.get(config_class.__name__, {}), **fixed}
         fields.update(own)
         fields.update({n: v for n, v in self.absent.items() if n not in fields and n in values and values[n] is None})
         config, fault = _made(config_class, fields)

@@ -106,12 +106,32 @@ def index_put(w, out, self, indices, values, accumulate=False):
 
 
 def _put_where(w, x: Value, axes, chosen, values: Value, accumulate: bool) -> Value:
-    """One mask, and one number for all that it picks."""
-    if len(chosen) != 1 or product(values.shape) != 1 or accumulate:
-        refuse("a mask as an index: how many elements it picks depends on the data")
-    (mask,), axis = chosen, axes[0]
-    mask = w.broadcast(mask, range(axis, axis + mask.rank), x.shape)
-    return w.select(mask, w.spread(w.reshape(w.cast(values, x.dtype), ()), x.shape), x)
+    if len(chosen) != 1:
+        refuse("a mask beside another index: how many elements it picks depends on the data")
+    mask, axis = chosen[0], axes[0]
+    flat, row = w.reshape(mask, (product(mask.shape),)), values.rank - (x.rank - axis - mask.rank) - 1
+    if row >= 0 and values.shape[row] != 1:
+        values = rows_in_order(w, values, row, flat, w.size(values.shape[row]))
+    return put_where(w, x, flat, axis, mask.rank, values, accumulate)
+
+
+def put_where(w, x: Value, flat: Value, axis: int, rank: int, values: Value, accumulate: bool) -> Value:
+    """x with the values where a mask over `rank` dims from the axis on is true. `flat`: the mask in one dim, as the
+    values have it; or they are the same for all its places."""
+    front, own, back = x.shape[:axis], x.shape[axis : axis + rank], x.shape[axis + rank :]
+    values = w.reshape(w.spread(w.cast(values, x.dtype), (*front, product(own), *back)), x.shape)
+    mask = w.broadcast(w.reshape(flat, own), range(axis, axis + rank), x.shape)
+    return w.select(mask, w.add(x, values) if accumulate else values, x)
+
+
+def rows_in_order(w, values: Value, axis: int, mask: Value, count: Value) -> Value:
+    """The first row at the first place of the mask, and so on; other places have any of them. Another number of places
+    than of rows, `count`, is an error."""
+    ascending = w.scan(w.cast(mask, "i32"), 0)
+    is_right = w.point("eq", w.sum(w.cast(mask, "i32"), [0]), w.places(count))
+    beyond = w.spread(w.select(is_right, w.constant(0, "i32"), w.size(values.shape[axis])), mask.shape)
+    places = w.add(w.select(mask, w.sub(ascending, 1), 0), beyond)
+    return w.gather(values, w.inside(places, values.shape[axis]), axis)
 
 
 def _element_places(w, x: Value, axes, chosen):
