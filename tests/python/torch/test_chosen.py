@@ -293,11 +293,48 @@ def test_refusals(name):
     class Refused(nn.Module):
         forward = staticmethod(function)
 
-    with pytest.raises(smelt.Error, match=reason or "depends on the"):
+    with pytest.raises(smelt.Error, match=reason or "depends on the|divided by numbers alone"):
         smelt.torch.compile_module(
             Refused(), {"x": torch.randn(3, 4, 6), "kinds": torch.zeros(3, 4, dtype=torch.int64)},
             dynamic_shapes={"x": {0: "B"}, "kinds": {0: "B"}}, max={"B": 8}, no_plan_cache=True,
         )
+
+
+def test_the_last_chosen_of_each_row():
+    """As classifiers of BART read the last token that ends a text, and check that all texts have as many."""
+
+    class Last(nn.Module):
+        def forward(self, x, kinds):
+            mask = kinds.eq(2)
+            torch._check(torch.unique_consecutive(mask.sum(1)).numel() == 1)
+            return x[mask, :].view(x.size(0), -1, x.size(-1))[:, -1, :]
+
+    sample = {"x": torch.randn(3, 4, 6), "kinds": torch.full((3, 4), 2)}
+    shapes = {name: {0: "B", 1: "T"} for name in sample}
+    session = smelt.torch.compile_module(Last(), sample, dynamic_shapes=shapes, max={"B": 8, "T": 9}).session()
+    x, kinds = torch.randn(3, 9, 6), torch.zeros(3, 9, dtype=torch.int64)
+    kinds[0, 1] = kinds[0, 5] = kinds[1, 0] = kinds[1, 8] = kinds[2, 3] = kinds[2, 4] = 2
+    assert torch.equal(torch.as_tensor(session.run(x=x, kinds=kinds)["output"]), Last()(x, kinds))
+    for row, place, kind in ((0, 0, 2), (1, 8, 0)):
+        other = kinds.clone()
+        other[row, place] = kind
+        with pytest.raises(smelt.Error):
+            session.run(x=x, kinds=other)
+    with pytest.raises(smelt.Error):
+        session.run(x=x, kinds=torch.zeros_like(kinds))
+
+
+def test_masks_of_constants():
+    class Chunks(nn.Module):
+        def forward(self, x):
+            steps = torch.arange(x.shape[1])
+            starts = torch.tensor([0, 2, 5])
+            chunk = ((steps[:, None] >= starts) & (steps[:, None] < starts + torch.tensor([2, 3, 9]))).nonzero()[:, 1]
+            return x + starts[chunk]
+
+    x = torch.randn(2, 7)
+    session = smelt.torch.compile_module(Chunks(), {"x": x}, dynamic_shapes={"x": {0: "B"}}, max={"B": 8}).session()
+    assert torch.equal(torch.as_tensor(session.run(x=x)["output"]), Chunks()(x))
 
 
 def test_another_number_of_rows_is_an_error():

@@ -17,6 +17,7 @@ from smelt.transformers.examine import (
     Wrong,
     check,
     check_gradients,
+    check_losses,
     difference,
     examine,
     moved_gradients,
@@ -204,3 +205,21 @@ def test_ties_may_have_any_order():
     check({"index": swapped}, expected, "5", moved=others)
     with pytest.raises(Wrong):
         check({"index": wrong}, expected, "5", moved=others)
+
+
+def test_losses_may_move_as_far_as_those_of_pytorch():
+    expected, moved = [2.0, 1.0, 0.5], [2.0, 1.0, 0.501]
+    check_losses([2.0001, 1.0, 0.5], expected)
+    check_losses([2.0, 1.0, 0.5025], expected, [(3, lambda: moved)])
+    for others in ([], [(3, lambda: moved)]):
+        with pytest.raises(Wrong, match="step 3"):
+            check_losses([2.0, 1.0, 0.5035], expected, others)
+        with pytest.raises(Wrong, match="step 2"):
+            check_losses([2.0, 1.001, 0.5], expected, others)
+
+
+def test_fields_of_a_models_class_are_its_own():
+    plain = small_config(transformers.HieraConfig)
+    head = small_config(transformers.HieraConfig, model="HieraForPreTraining")
+    assert plain.decoder_depth is None and head.decoder_depth == 2
+    assert small_config(transformers.Blip2Config, model="Blip2ForImageTextRetrieval").qformer_config.use_qformer_text_input

@@ -45,6 +45,9 @@ class ChosenPlaces:
         """Of one dim."""
         self.nodes: dict[sympy.Symbol, torch.fx.Node] = {}
         """Those that make the masks."""
+        self.shapes: dict[sympy.Symbol, Shape] = {}
+        self.groups: dict[int, sympy.Symbol] = {}
+        """By the numbers of values of which each row of a mask has the same number of chosen places: the mask's symbol."""
         self.same: dict[sympy.Symbol, sympy.Symbol] = {}
         """Symbols of masks that were made once more, to the first ones."""
         self.coordinates: dict[int, tuple[sympy.Symbol, int, int]] = {}
@@ -101,7 +104,9 @@ class ChosenPlaces:
 
     def choose(self, node: torch.fx.Node, name: str, args: tuple, kwargs: dict) -> Any:
         """What a mask picks; None of operations that pick nothing by a mask."""
-        return _MASKS[name](self, node, *args, **kwargs) if name in _MASKS else None
+        if name in _MASKS:
+            return _MASKS[name](self, node, *args, **kwargs)
+        return _GROUPS[name](self, node, *args, **kwargs) if self.masks and name in _GROUPS else None
 
     def concern(self, node: torch.fx.Node) -> bool:
         return bool(self.masks) and any(self.of(x) or self.is_counted(x) for x in (node, *node.all_input_nodes))
@@ -152,6 +157,7 @@ class ChosenPlaces:
             count = product(mask.shape)
             self.writer.dims.names[symbol] = count
             self.masks[symbol] = self.writer.reshape(mask, (count,)) if first is None else self.masks[first]
+            self.shapes[symbol] = mask.shape
             self.same |= {symbol: first} if first is not None else {}
             self.nodes |= {symbol: source} if first is None else {}
         return self.same.get(symbol, symbol)
@@ -239,6 +245,54 @@ _MASKS: dict[str, Callable] = {
     "aten.nonzero.default": _nonzero,
     "aten.nonzero_numpy.default": _nonzero,
     "aten.where.default": _where,
+}
+
+
+# ---- x[mask].view(rows, -1, width)[:, -1], of a mask that chooses the same number in each row
+
+
+def _grouped(places: ChosenPlaces, node: torch.fx.Node, x: Value, size: list) -> Optional[Value]:
+    """The chosen places of each row of the mask, which stay where they are among the others."""
+    found, result = places.of(node.args[0]), places.of(node)
+    if found is None or result is None or found.axis != 0 or found.size != found.symbol or result.axis != 1:
+        return None
+    shape, sizes = places.shapes[found.symbol], node.meta["val"].shape
+    rest = tuple(places.writer.dims.shape(sizes[2:]))
+    if len(shape) != 2 or places.writer.dims.of(sizes[0]) != shape[0] or rest != x.shape[1:]:
+        return None
+    grouped = places.writer.reshape(x, (*shape, *rest))
+    places.groups[grouped.number] = found.symbol
+    return grouped
+
+
+def _whole_slice(
+    places: ChosenPlaces, node: torch.fx.Node, x: Value, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Optional[Value]:
+    """All of a group's rows."""
+    is_whole = places.groups.get(x.number) and node.meta["val"].shape == node.args[0].meta["val"].shape
+    return x if is_whole else None
+
+
+def _last_of_rows(places: ChosenPlaces, node: torch.fx.Node, x: Value, dim: int, index: int) -> Optional[Value]:
+    """The last chosen place of each row. Rows with different numbers of them, or with none, are an error."""
+    symbol = places.groups.get(x.number)
+    if symbol is None or (dim, index) != (1, -1):
+        return None
+    w, (rows, length) = places.writer, places.shapes[symbol]
+    mask = w.reshape(places.masks[symbol], (rows, length))
+    last = w.reduce("max", w.select(mask, w.iota(mask.shape, 1), -1), [1])
+    counts = w.sum(w.cast(mask, "i32"), [1])
+    is_same_number = w.point("eq", counts, w.spread(w.reduce("max", counts, [0]), counts.shape))
+    last = w.inside(w.select(is_same_number, last, w.spread(w.size(length), last.shape)), length)
+    places_of_all = w.add(w.mul(w.iota((rows,), 0), w.spread(w.size(length), (rows,))), last)
+    return w.gather(w.reshape(x, (product((rows, length)), *x.shape[2:])), places_of_all, 0)
+
+
+_GROUPS: dict[str, Callable] = {
+    "aten.view.default": _grouped,
+    "aten.reshape.default": _grouped,
+    "aten.slice.Tensor": _whole_slice,
+    "aten.select.int": _last_of_rows,
 }
 
 
@@ -485,7 +539,7 @@ def _rules() -> Iterator[tuple[str, Callable]]:
                  "slice", "select", "narrow", "squeeze", "unbind", "split", "split_with_sizes", "chunk", "gather",
                  "sum", "mean", "amax", "amin", "max", "min", "argmax", "argmin", "any", "all", "var", "std", "var_mean",
                  "prod", "flip", "roll", "norm", "linalg_vector_norm", "glu", "unfold", "index_select", "cummax", "topk"):
-        yield name, _along("dim", "dims")
+        yield name, _along("dim", "dims", "dimension")
     yield "linear", _of_rows
     for name in ("matmul", "mm", "bmm"):
         yield name, _product

@@ -6,11 +6,13 @@ becomes a constant. The rest is found, so that the caller is warned of it.
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, Iterable, Mapping
 
 import torch
 
+from .dims import expression
 from .registry import name_of
 
 MOST_ELEMENTS = 2**22
@@ -25,11 +27,12 @@ _MOVES = frozenset(
 
 
 def folded(graph: torch.fx.Graph, known: Mapping[torch.fx.Node, torch.Tensor]) -> dict[torch.fx.Node, torch.Tensor]:
-    """Returns the values of all nodes that are computed in float64 from constants alone, and of the nodes that follow
-    from them alone. `known`: constants that are inputs or attributes of the graph."""
+    """Returns the values of all nodes that are computed in float64 from constants alone, or whose sizes depend on the
+    numbers in constants (nonzero), and of the nodes that follow from them alone. `known`: constants that are inputs or
+    attributes of the graph."""
     values = _Values(known)
     for node in graph.nodes:
-        if values.is_constant(node) and _is_of_doubles(node):
+        if values.is_constant(node) and (_is_of_doubles(node) or torch.Tag.dynamic_output_shape in node.target.tags):
             values.evaluate(node)
     for node in graph.nodes:
         if values.is_constant(node) and any(source in values.found for source in node.all_input_nodes):
@@ -55,10 +58,11 @@ class _Values:
             return False
         if target._schema.is_mutable or torch.Tag.nondeterministic_seeded in target.tags:
             return False
-        if not isinstance(value, torch.Tensor) or not all(isinstance(size, int) for size in value.shape):
+        sizes = list(map(expression, value.shape)) if isinstance(value, torch.Tensor) else [None]
+        if not all(isinstance(size, int) for size in sizes):
             return False
         sources = node.all_input_nodes
-        return value.numel() <= MOST_ELEMENTS and all(x in self._known or self.is_constant(x) for x in sources)
+        return math.prod(sizes) <= MOST_ELEMENTS and all(x in self._known or self.is_constant(x) for x in sources)
 
     def evaluate(self, node: torch.fx.Node) -> torch.Tensor:
         if node in self._known:

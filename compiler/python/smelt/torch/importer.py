@@ -118,7 +118,7 @@ class Importer:
         args, kwargs = self._with_sizes(args), self._with_sizes(kwargs)
         self.writer.block.source = module_path(node)
         if node.target is operator.getitem:
-            return args[0][args[1]]
+            return args[0] and args[0][args[1]]
         value = node.meta.get("val")
         if isinstance(value, NUMBERS):
             return self._number_of(value, args)
@@ -207,6 +207,8 @@ class Importer:
         try:
             return make()
         except Exception as problem:  # of a row that has not thought of these arguments, too
+            if node.users and _is_only_checked(node):
+                return None
             path, why = module_path(node), _why(problem)
             entry = self.missing.setdefault((name, why), Missing(name, why))
             if path not in entry.modules:
@@ -220,6 +222,13 @@ class Importer:
         if out is not None and out.dtype == COMPLEX:
             return Complex(*(Value(*self.writer.block.input("missing", ("f32", out.shape))) for _ in range(2)))
         return Value(*self.writer.block.input("missing", (out.dtype or "f32", out.shape))) if out is not None else None
+
+
+def _is_only_checked(node: torch.fx.Node) -> bool:
+    """Whether checks alone read what follows from its results, such as how many there are."""
+    is_operation = isinstance(node.target, torch._ops.OpOverload) or node.target is operator.getitem
+    is_number = isinstance(node.meta.get("val"), NUMBERS)
+    return (is_operation or is_number) and all(name_of(user.target) in CHECKS or _is_only_checked(user) for user in node.users)
 
 
 def _used_results(node: torch.fx.Node) -> list[bool]:

@@ -265,6 +265,8 @@ def samples(config: Any) -> Batches:
     return Batches({"hidden_states": Form(("B", config.channels, ("T", hop, 0)), normal)})
 
 
+ENDED = ("Bart", "BigBirdPegasus", "LED", "MBart", "MT5", "Mvp", "PLBart", "T5", "UMT5")
+"""Models whose classifiers read the last token that ends a text."""
 ARGUMENTS: dict[str, Callable[[Any], Batches]] = {
     "BarkFineModel": codes_of_bark,
     "DecisionTransformerModel": steps_of_games,
@@ -292,10 +294,10 @@ ARGUMENTS: dict[str, Callable[[Any], Batches]] = {
     "RagTokenForGeneration": documents,
     "SegGptForImageSegmentation": two_images,
     "SegGptModel": two_images,
-    "T5ForSequenceClassification": ended_texts,
     "TimesFmModel": series_with_padding,
     "TvpForVideoGrounding": video_and_text,
     "TvpModel": video_and_text,
     "VibeVoiceAcousticTokenizerEncoderModel": samples,
     "VideoMAEForPreTraining": masked_image,
+    **{f"{name}ForSequenceClassification": ended_texts for name in ENDED},
 }

@@ -103,8 +103,8 @@ and compares it with eager PyTorch:
   tokens or fails, those of that forward.
 - **Gradients** of one batch, each tensor within 1e-4 of its length, or within ten times the error of PyTorch's own float32 next to
   its float64, or within three times what PyTorch's own gradient moves by when inputs and weights differ by a few roundings, because
-  numbers near 0 in front of a rectifier then have another sign; and the losses of three steps of AdamW within 1e-4 or the same ten times.
-  Batch norms keep their statistics. A loss that PyTorch computes
+  numbers near 0 in front of a rectifier then have another sign; and the losses of three steps of AdamW within 1e-4 or the same
+  two multiples, because a gradient near 0 moves its weight as far as any other. Batch norms keep their statistics. A loss that PyTorch computes
   with random numbers is not compared.
 
 Where not all sizes of the inputs can change, the batch alone changes, or else the lengths. A folder of transformers has the worst
