@@ -174,7 +174,19 @@ class InOrder(Module):
         return {"loss": y.square().sum() + z.pow(3).sum()}
 
 
-MODULES = (Adapters, Experts, Added, Places, LossOfSome, LossOfKinds, Means, Logarithms, ImagesInText, Rows, InOrder)
+class OfChosen(Module):
+    """A mask of what another mask chose, and rows of a table by chosen kinds."""
+
+    def forward(self, x, kinds, labels):
+        rows, own = self.layers[0](x[kinds < 2]), kinds[kinds < 2]
+        inner = rows[:, 0] > 0
+        loss = rows[inner].square().sum() + rows[inner].mean() + (own[inner] * rows[inner, 1]).sum()
+        rows = rows.clone()
+        rows[inner] = self.table.index_select(0, own[inner])
+        return {"loss": loss + rows.pow(3).sum() + rows.mean(1).sum()}
+
+
+MODULES = (Adapters, Experts, Added, Places, LossOfSome, LossOfKinds, Means, Logarithms, ImagesInText, Rows, InOrder, OfChosen)
 
 
 @pytest.mark.parametrize("kind", MODULES)

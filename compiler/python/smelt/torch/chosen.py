@@ -156,6 +156,8 @@ class ChosenPlaces:
             first = next((s for s, other in self.nodes.items() if is_same(source, other)), None)
             count = product(mask.shape)
             self.writer.dims.names[symbol] = count
+            if (outer := self.of(source)) is not None:  # of places that another mask chose
+                mask = self.writer.both(mask, self.mask(outer, mask.shape))
             self.masks[symbol] = self.writer.reshape(mask, (count,)) if first is None else self.masks[first]
             self.shapes[symbol] = mask.shape
             self.same |= {symbol: first} if first is not None else {}
@@ -207,6 +209,8 @@ def _picked(places: ChosenPlaces, node: torch.fx.Node, x: Value, indices: list) 
 def _masked(places: ChosenPlaces, node: torch.fx.Node, x: Value, mask: Value) -> Value:
     w, shape = places.writer, tuple(places.writer.dims.shape(torch.broadcast_shapes(*(t.shape for t in _read(node)))))
     is_whole = tuple(node.args[1].meta["val"].shape) == tuple(torch.broadcast_shapes(*(t.shape for t in _read(node))))
+    if not is_whole and places.of(node.args[1]):
+        refuse("a mask of chosen places that is spread: how many elements it picks depends on the data")
     symbol = places.add_mask(node, node.args[1] if is_whole else node, w.spread(mask, shape))
     return places.chosen_or(w.reshape(w.spread(x, shape), (product(shape),)), Chosen(0, symbol, symbol), HARMLESS[x.dtype])
 
@@ -520,9 +524,9 @@ def _listed(node: torch.fx.Node, given: dict, result: Chosen, operands: list) ->
 
 
 def _looked_up(node: torch.fx.Node, given: dict, result: Chosen, operands: list) -> bool:
-    """Rows of a table that has no chosen places itself."""
+    """Rows of a table that has no chosen places itself; or along another dim than theirs."""
     table = given.get("weight", given.get("self"))
-    return all(x is not table for x, _ in operands)
+    return all(x is not table for x, _ in operands) or ("dim" in given and _along("dim")(node, given, result, operands))
 
 
 def _indexed(node: torch.fx.Node, given: dict, result: Chosen, operands: list) -> bool:
@@ -538,7 +542,7 @@ def _rules() -> Iterator[tuple[str, Callable]]:
     for name in ("softmax", "log_softmax", "_softmax", "_log_softmax", "cumsum", "cumprod", "logsumexp", "sort", "argsort",
                  "slice", "select", "narrow", "squeeze", "unbind", "split", "split_with_sizes", "chunk", "gather",
                  "sum", "mean", "amax", "amin", "max", "min", "argmax", "argmin", "any", "all", "var", "std", "var_mean",
-                 "prod", "flip", "roll", "norm", "linalg_vector_norm", "glu", "unfold", "index_select", "cummax", "topk"):
+                 "prod", "flip", "roll", "norm", "linalg_vector_norm", "glu", "unfold", "cummax", "topk"):
         yield name, _along("dim", "dims", "dimension")
     yield "linear", _of_rows
     for name in ("matmul", "mm", "bmm"):
@@ -554,7 +558,7 @@ def _rules() -> Iterator[tuple[str, Callable]]:
         yield name, _moved
     for name in ("cat", "stack"):
         yield name, _listed
-    for name in ("embedding",):
+    for name in ("embedding", "index_select"):
         yield name, _looked_up
     yield "index", _indexed
 
@@ -562,7 +566,7 @@ def _rules() -> Iterator[tuple[str, Callable]]:
 _RULES = dict(_rules())
 _EACH = set(
     "to _to_copy clone contiguous detach alias dropout zeros_like ones_like full_like rand_like randn_like type_as lift_fresh_copy "
-    "masked_fill where floor_divide remainder new_zeros new_ones new_full new_empty zeros ones full empty".split()
+    "masked_fill where floor_divide remainder bucketize new_zeros new_ones new_full new_empty zeros ones full empty".split()
 )
 """Operations on each element that PyTorch does not mark as such, and tensors of given sizes."""
 _SHAPED = {
