@@ -34,6 +34,19 @@ class PlacesOfLevels(nn.Module):
         return rows[0] + x.mean((0, 1, 3)), rows[1] * 2
 
 
+class Places(nn.Module):
+    """As many rows as the largest place in a table of places."""
+
+    def __init__(self):
+        super().__init__()
+        self.row = nn.Parameter(torch.randn(1, 1, 5))
+
+    def forward(self, x):
+        places = torch.arange(x.shape[1]).unsqueeze(0).repeat(x.shape[0], 1)
+        rows = self.row.repeat(x.shape[0], places.max() + 1, 1).cumsum(1)
+        return x.unsqueeze(-1) * torch.gather(rows, 1, places.unsqueeze(-1).expand(-1, -1, 5))
+
+
 class OfTheData(nn.Module):
     def forward(self, x):
         return x[:, : (x[0, 0] * 0 + x.shape[1]).long()]
@@ -61,6 +74,17 @@ def test_sizes_in_tables_of_sizes():
             x = torch.randn(batch, 3, height, width)
             for own, expected in zip(found.run(x=x).values(), module(x)):
                 assert relative(own, expected) <= 1e-6
+
+
+def test_the_largest_place():
+    module = Places()
+    shapes = {"x": {0: "B", 1: torch.export.Dim("T", min=2)}}
+    session = smelt.torch.compile_module(
+        module, {"x": torch.randn(3, 7)}, dynamic_shapes=shapes, max={"B": 4, "T": 16}
+    ).session()
+    for size in ((1, 2), (3, 9), (4, 16)):
+        x = torch.randn(size)
+        assert relative(session.run(x=x)["output"], module(x).detach()) <= 1e-6
 
 
 def test_what_depends_on_the_data_is_refused():

@@ -27,6 +27,10 @@ HARMLESS = {"f32": 0.5, "i32": 0, "i64": 0, "bool": False}
 """What stands in places that are not chosen, where it is a power, a divisor or a place in a table."""
 
 
+MOST_COMPARED = 200
+"""Operations of two masks that are compared to find that they are the same mask."""
+
+
 @dataclass(frozen=True)
 class Chosen:
     """The dim of a tensor that has chosen places."""
@@ -165,15 +169,29 @@ class ChosenPlaces:
         return self.same.get(symbol, symbol)
 
 
-def is_same(a: Any, b: Any, depth: int = 40) -> bool:
+def is_same(a: torch.fx.Node, b: torch.fx.Node) -> bool:
     """Whether two nodes compute the same numbers, because they are the same operations of the same tensors."""
-    if a is b or not isinstance(a, torch.fx.Node) or not isinstance(b, torch.fx.Node):
-        return a is b or (type(a) is type(b) and not isinstance(a, torch.fx.Node) and a == b)
-    is_pure = isinstance(a.target, torch._ops.OpOverload) and not a.target._schema.is_mutable
-    if depth == 0 or a.target is not b.target or not (is_pure and torch.Tag.nondeterministic_seeded not in a.target.tags):
-        return False
-    ours, theirs = (torch.utils._pytree.tree_leaves((x.args, x.kwargs)) for x in (a, b))
-    return len(ours) == len(theirs) and all(is_same(x, y, depth - 1) for x, y in zip(ours, theirs))
+    seen, pending = set(), [(a, b)]
+    while pending:
+        pair = pending.pop()
+        if pair[0] is pair[1] or pair in seen:
+            continue
+        seen.add(pair)
+        ours, theirs = (torch.utils._pytree.tree_leaves((x.args, x.kwargs)) for x in pair)
+        if len(seen) > MOST_COMPARED or not _is_same_operation(*pair) or len(ours) != len(theirs):
+            return False
+        for x, y in zip(ours, theirs):
+            if isinstance(x, torch.fx.Node) and isinstance(y, torch.fx.Node):
+                pending.append((x, y))
+            elif type(x) is not type(y) or isinstance(x, torch.fx.Node) or x != y:
+                return False
+    return True
+
+
+def _is_same_operation(a: torch.fx.Node, b: torch.fx.Node) -> bool:
+    target = a.target
+    is_pure = isinstance(target, torch._ops.OpOverload) and not target._schema.is_mutable
+    return target is b.target and is_pure and torch.Tag.nondeterministic_seeded not in target.tags
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:

@@ -226,9 +226,16 @@ class Importer:
 
 def _is_only_checked(node: torch.fx.Node) -> bool:
     """Whether checks alone read what follows from its results, such as how many there are."""
-    is_operation = isinstance(node.target, torch._ops.OpOverload) or node.target is operator.getitem
-    is_number = isinstance(node.meta.get("val"), NUMBERS)
-    return (is_operation or is_number) and all(name_of(user.target) in CHECKS or _is_only_checked(user) for user in node.users)
+    seen, pending = {node}, [node]
+    while pending:
+        each = pending.pop()
+        is_part = each.target is operator.getitem or isinstance(each.meta.get("val"), NUMBERS)
+        if each is not node and not is_part:
+            return False
+        users = {user for user in each.users if name_of(user.target) not in CHECKS} - seen
+        seen |= users
+        pending += users
+    return True
 
 
 def _used_results(node: torch.fx.Node) -> list[bool]:

@@ -63,6 +63,8 @@ class _Values:
         if (unbound := _unbound(node)) is not None:
             return [unbound.args[0]]
         is_followed = node not in self._constants and node.op == "call_function" and name_of(node.target) in _OPERATIONS
+        if name_of(node.target) == _GREATEST:
+            return []
         return [x for x in node.all_input_nodes if not _is_number(x)] if is_followed and _is_small(node) else []
 
     def _evaluated(self, node: torch.fx.Node) -> Optional[Elements]:
@@ -71,6 +73,8 @@ class _Values:
             return _constant(tensor) if tensor.numel() <= MOST_ELEMENTS else None
         if (unbound := _unbound(node)) is not None and (elements := self._found[unbound.args[0]]) is not None:
             return _select(elements, unbound.args[1] if len(unbound.args) > 1 else 0, node.args[1])
+        if name_of(node.target) == _GREATEST:
+            return self._greatest(node.args[0])
         if node.op != "call_function" or name_of(node.target) not in _OPERATIONS or not _is_small(node):
             return None
         try:
@@ -79,6 +83,16 @@ class _Values:
         except (_Unknown, TypeError, ValueError, IndexError, AttributeError):  # other arguments than are followed
             return None
         return _with_integers(found, node.meta["val"].dtype)
+
+    def _greatest(self, node: torch.fx.Node) -> Optional[Elements]:
+        """The last of 0, 1, 2, ..., however often these are repeated and in whatever order."""
+        while name_of(node.target) in _REPEATS:
+            node = node.args[0]
+        ends = {"aten.arange.default": node.args[:1], "aten.arange.start": node.args[1:2]}.get(name_of(node.target))
+        if not ends or node.meta["val"].is_floating_point():
+            return None
+        end = self._operand(ends[0]) if isinstance(ends[0], torch.fx.Node) else sympy.sympify(ends[0])
+        return _array(end - 1) if isinstance(end, sympy.Basic) and end.is_integer else None
 
     def _operand(self, node: torch.fx.Node) -> Any:
         if _is_number(node):
@@ -245,4 +259,8 @@ def _operations() -> Iterator[tuple[str, Callable]]:
         yield name, _reduced(numpy.prod)
 
 
+_GREATEST = "aten.max.default"
+_REPEATS = {
+    f"aten.{name}.default" for name in ("repeat", "unsqueeze", "expand", "view", "reshape", "clone", "contiguous", "flatten")
+} | {"aten.to.dtype", "aten.to.device", "aten.transpose.int", "aten.flatten.using_ints"}
 _OPERATIONS = {f"aten.{name}": function for name, function in _operations()}
