@@ -349,6 +349,27 @@ def test_masks_of_constants():
     assert torch.equal(torch.as_tensor(session.run(x=x)["output"]), Chunks()(x))
 
 
+def test_masks_in_buffers():
+    """Their number is known: softmax along what they choose, and results of it."""
+
+    class Visible(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("visible", torch.tensor([True, False, True, True, False]), persistent=False)
+            self.register_buffer("pairs", torch.ones(3, 3).tril().bool(), persistent=False)
+
+        def forward(self, x):
+            some = x[:, self.visible]
+            pairs = (some.unsqueeze(2) * some.unsqueeze(1))[:, self.pairs]
+            rows = torch.nonzero(self.visible).squeeze(1)
+            return some.softmax(1), pairs, x[:, rows].amax(1)
+
+    x = torch.randn(2, 5, 4)
+    session = smelt.torch.compile_module(Visible(), {"x": x}, dynamic_shapes={"x": {0: "B"}}, max={"B": 8}).session()
+    for found, expected in zip(session.run(x=x).values(), Visible()(x)):
+        assert relative(found, expected) <= 1e-6
+
+
 def test_another_number_of_rows_is_an_error():
     class Filled(nn.Module):
         def forward(self, x, kinds):

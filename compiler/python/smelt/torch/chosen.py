@@ -19,6 +19,7 @@ import torch
 from ..builder import Value
 from ..builder.sizes import Shape, product
 from .dims import expression
+from .aten.indexing import picked
 from .aten.scatter import put_where, rows_in_order
 from .registry import ROWS, bound_arguments, name_of, refuse
 from .writer import Writer
@@ -47,6 +48,8 @@ class ChosenPlaces:
         self.writer = writer
         self.masks: dict[sympy.Symbol, Value] = {}
         """Of one dim."""
+        self.constants: dict[torch.fx.Node, torch.Tensor] = {}
+        """Nodes whose numbers are known: how many places such a mask chooses is a size as any other."""
         self.nodes: dict[sympy.Symbol, torch.fx.Node] = {}
         """Those that make the masks."""
         self.shapes: dict[sympy.Symbol, Shape] = {}
@@ -194,6 +197,17 @@ def _is_same_operation(a: torch.fx.Node, b: torch.fx.Node) -> bool:
     return target is b.target and is_pure and torch.Tag.nondeterministic_seeded not in target.tags
 
 
+def _known_places(places: ChosenPlaces, node: torch.fx.Node, source: torch.fx.Node) -> Optional[torch.Tensor]:
+    """The coordinates of the places that a constant mask chooses, a row each; `node`: what it picks."""
+    if source not in places.constants:
+        return None
+    found = places.constants[source].nonzero()
+    symbols = {s for each in _tensors(node.meta["val"]) for size in each.shape for s in _symbols(size)}
+    names = places.writer.dims.names
+    names |= {symbol: len(found) for symbol in symbols if symbol not in names}
+    return found
+
+
 def _tensors(value: Any) -> list[torch.Tensor]:
     return [x for x in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(x, torch.Tensor)]
 
@@ -219,6 +233,8 @@ def _picked(places: ChosenPlaces, node: torch.fx.Node, x: Value, indices: list) 
     if len(axes) != 1:
         refuse("a mask beside another index: how many elements it picks depends on the data")
     (axis,), (mask,) = axes, masks
+    if (known := _known_places(places, node, node.args[1][axis])) is not None:
+        return picked(w, x, list(range(axis, axis + mask.rank)), list(map(w.table, known.unbind(1))))
     symbol = places.add_mask(node, node.args[1][axis], mask)
     flat = w.reshape(x, x.shape[:axis] + (product(mask.shape),) + x.shape[axis + mask.rank :])
     return places.chosen_or(flat, Chosen(axis, symbol, symbol), HARMLESS[x.dtype])
@@ -236,6 +252,8 @@ def _masked(places: ChosenPlaces, node: torch.fx.Node, x: Value, mask: Value) ->
 def _nonzero(places: ChosenPlaces, node: torch.fx.Node, x: Value) -> Any:
     """The coordinates of all places: a tensor for each dim of the mask, or one of them all."""
     w = places.writer
+    if (known := _known_places(places, node, node.args[0])) is not None:
+        return w.table(known) if isinstance(node.meta["val"], torch.Tensor) else tuple(map(w.table, known.unbind(1)))
     mask = x if x.dtype == "bool" else w.point("ne", x, 0)
     symbol = places.add_mask(node, node.args[0], mask)
     columns = [w.reshape(w.iota(mask.shape, axis), (product(mask.shape),)) for axis in range(mask.rank)]

@@ -84,6 +84,7 @@ class Importer:
         folds = folded(module.graph, known)
         self.read |= sizes_read(module.graph, {**known, **folds})
         self.writer.dims.names |= self.read
+        self.chosen.constants |= {**known, **folds}
         for node in module.graph.nodes:
             if node in folds:
                 found[node] = self._constant(node, folds[node])
