@@ -57,6 +57,13 @@ def images_in_rows(config: Any) -> Batches:
     return Batches({"pixel_values": patches, "grid_thw": Form(("B", 3), fixed(1, 4, 4))})
 
 
+def images_in_one(config: Any) -> Batches:
+    """The patches of all images beside each other, 16 a picture."""
+    side = config.patch_size
+    patches = Form((1, config.num_channels, side, ("B", 16 * side, 0)), normal)
+    return Batches({"pixel_values": patches, "target_sizes": Form(("B", 2), fixed(4, 4))})
+
+
 def area(config: Any) -> int:
     """The numbers of a patch."""
     channels = getattr(config, "in_channels", None) or config.num_channels
@@ -246,6 +253,10 @@ def documents(config: Any) -> Batches:
     )
 
 
+def small_images(config: Any) -> Batches:
+    return Batches({"inputs": Form(("B", 3, 32, 32), normal)})
+
+
 def video_and_text(config: Any) -> Batches:
     """A batch of one: the model's code takes no other."""
     side = config.max_img_size
@@ -280,6 +291,8 @@ ARGUMENTS: dict[str, Callable[[Any], Batches]] = {
     "Lfm3VlVisionModel": patches_of_images("pixel_values", (1, 4, 4), "grid_thw", area),
     "LukeForEntityClassification": entities(1),
     "LukeForEntityPairClassification": entities(2),
+    "MiniCPMOcrVisionModel": images_in_one,
+    "MiniCPMV4_7VisionModel": images_in_one,
     "MuseGlimmerAssistantModel": drafts,
     "MusicgenForConditionalGeneration": text_for_music,
     "MusicgenMelodyForConditionalGeneration": text_for_music,
@@ -287,7 +300,9 @@ ARGUMENTS: dict[str, Callable[[Any], Batches]] = {
     "PI0ForConditionalGeneration": robots,
     "PI0Model": actions_of_robots,
     "PPOCRV5MobileDetModel": lambda config: Batches({"hidden_states": Form(("B", 3, 64, 64), normal)}),
-    "PerceiverForImageClassificationConvProcessing": lambda config: Batches({"inputs": Form(("B", 3, 32, 32), normal)}),
+    "PerceiverForImageClassificationConvProcessing": small_images,
+    "PerceiverForImageClassificationFourier": small_images,
+    "PerceiverForImageClassificationLearned": small_images,
     "Phi4MultimodalAudioModel": sound_for_phi,
     "RagModel": documents,
     "RagSequenceForGeneration": documents,
